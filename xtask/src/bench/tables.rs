@@ -133,10 +133,11 @@ pub(crate) fn rpc(figures: &Value) -> String {
         line(
             &mut out,
             format_args!(
-                "| 1 GB streamed, `{}` | {} s, {} bytes dropped; grown: service {} KB, Python {} KB |",
+                "| 1 GB streamed, `{}` | {} s, {} bytes dropped; service holds {} KB; grown after a tenth: service {} KB, Python {} KB |",
                 text(&stream["when_behind"]),
                 stream["seconds"],
                 stream["dropped_bytes"],
+                stream["service_holds_kb"],
                 stream["service_grew_kb"],
                 stream["reader_grew_kb"]
             ),

@@ -1,0 +1,81 @@
+"""bashful runs shell commands for LLM agents and reports exactly what happened. This is its client.
+
+`AsyncBashful` is for asyncio, and `Bashful` the same without. Both start the program `bashful` as a child process and talk
+to it over its standard input and output.
+"""
+
+from ._aio import AsyncBashful, AsyncJob, AsyncSession, AsyncStream, AsyncTerminal
+from ._sync import Bashful, Job, Session, Stream, Terminal
+from .errors import (
+    AbortedError,
+    BashfulError,
+    BusyError,
+    ClosedError,
+    CommandFailedError,
+    InvalidRequestError,
+    NotFoundError,
+    ProgramNotFoundError,
+    ProtocolError,
+    RefusedError,
+    ServiceEndedError,
+    ServiceError,
+    UnavailableError,
+)
+from .messages import (
+    Chunk,
+    Dropped,
+    Finding,
+    JobInfo,
+    JobOutput,
+    Link,
+    Part,
+    Question,
+    Result,
+    Screen,
+    ServiceInfo,
+    SessionInfo,
+    StreamItem,
+    ToolResult,
+    Update,
+)
+
+__all__ = [
+    "AbortedError",
+    "AsyncBashful",
+    "AsyncJob",
+    "AsyncSession",
+    "AsyncStream",
+    "AsyncTerminal",
+    "Bashful",
+    "BashfulError",
+    "BusyError",
+    "Chunk",
+    "ClosedError",
+    "CommandFailedError",
+    "Dropped",
+    "Finding",
+    "InvalidRequestError",
+    "Job",
+    "JobInfo",
+    "JobOutput",
+    "Link",
+    "NotFoundError",
+    "Part",
+    "ProgramNotFoundError",
+    "ProtocolError",
+    "Question",
+    "RefusedError",
+    "Result",
+    "Screen",
+    "ServiceEndedError",
+    "ServiceError",
+    "ServiceInfo",
+    "Session",
+    "SessionInfo",
+    "Stream",
+    "StreamItem",
+    "Terminal",
+    "ToolResult",
+    "UnavailableError",
+    "Update",
+]
