@@ -1,6 +1,6 @@
 //! Lists, pipelines, branches and loops.
 
-use crate::marks::{HOME, STAR, START, UNKNOWN, is_mark, is_vague};
+use crate::marks::{HOME, STAR, START, UNKNOWN, is_mark};
 use crate::syntax::ast::{
     AndOrList, CaseArm, Compound, Joint, List, Pipeline, Redirect, RedirectKind, ShellCommand, ShellWord, WordPiece,
 };
@@ -238,7 +238,9 @@ impl ScriptWalk<'_> {
                 }
                 // The operands of these are expressions, whose subscripts may hold commands.
                 if texts.iter().any(|text| matches!(text.as_str(), "-eq" | "-ne" | "-lt" | "-le" | "-gt" | "-ge")) {
-                    texts.iter().for_each(|text| walk.run_hidden(text));
+                    for text in &texts {
+                        walk.run_hidden(text);
+                    }
                 }
                 walk.note_match(&texts);
                 walk.world.certainty.status = walk.outcome_of_words(words);
@@ -299,9 +301,9 @@ impl ScriptWalk<'_> {
         });
         let is_doubtful = self.world.certainty.take_doubtful();
         if let ([text], false) = (texts.as_slice(), is_doubtful)
-            && let Some(body) = self.certain_arm(text, arms)
+            && let Some(taken) = self.certain_arm(text, arms)
         {
-            return body.map_or(Flow::Next, |body| self.run_list(body));
+            return taken.first().map_or(Flow::Next, |arm| self.run_list(&arm.body));
         }
         let before = self.world.shell.clone();
         let mut joined: Option<ShellState> = None;
@@ -334,32 +336,6 @@ impl ScriptWalk<'_> {
         }
         self.world.shell = joined.unwrap_or_else(ShellState::new);
         Flow::Next
-    }
-
-    /// The arm of a `case` that is taken, if any is; none if that is not certain.
-    fn certain_arm<'a>(&mut self, text: &str, arms: &'a [CaseArm]) -> Option<Option<&'a List>> {
-        if !self.is_certain() || is_vague(text) {
-            return None;
-        }
-        let runs = |word: &ShellWord| word.pieces.iter().any(WordPiece::has_substitution);
-        for CaseArm { patterns, body, falls_through } in arms {
-            if *falls_through {
-                return None;
-            }
-            for pattern in patterns {
-                if runs(pattern) {
-                    return None;
-                }
-                let fits = self.fits(text, pattern)?;
-                if self.world.certainty.take_doubtful() {
-                    return None;
-                }
-                if fits {
-                    return Some(Some(body));
-                }
-            }
-        }
-        Some(None)
     }
 
     /// Joins the present state with the states of other branches.
