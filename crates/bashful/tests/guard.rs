@@ -89,7 +89,7 @@ fn a_refusal_comes_with_the_line_that_would_allow_it_as_it_was_given() {
 #[test]
 fn a_warning_is_said_and_the_command_runs() {
     let home = Home::new(BASHFUL);
-    let script = "false && rm -rf \"$SOMEWHERE\"/*; echo ran";
+    let script = "[ ! -e / ] && rm -rf \"$SOMEWHERE\"/*; echo ran";
     let output = with(&home, &["run", script], "", &[("SOMEWHERE", "x")]);
     assert_eq!(text(&output.stdout), "ran\n");
     assert!(text(&output.stderr).starts_with("[warning (rm/unknown-directory): if the variable"), "{output:?}");
@@ -98,7 +98,7 @@ fn a_warning_is_said_and_the_command_runs() {
 #[test]
 fn a_variable_that_a_command_does_not_have_is_empty() {
     let home = Home::new(BASHFUL);
-    let script = "false && rm -rf \"$NOWHERE\"/*; echo ran";
+    let script = "[ ! -e / ] && rm -rf \"$NOWHERE\"/*; echo ran";
     let refused = home.run(&["run", script]);
     assert_eq!((text(&refused.stdout), refused.status.code()), (String::new(), Some(125)), "{refused:?}");
     let tested = format!("[ -n \"$NOWHERE\" ] || exit 0; {script}");
@@ -217,7 +217,7 @@ fn settings_change_levels_and_turn_rules_off() {
     let wrong = with(&home, &["check", "ls"], "", &[("BASHFUL_GUARD_LEVELS", r#"{"git/push"="off"}"#)]);
     assert_eq!(wrong.status.code(), Some(125));
     assert!(text(&wrong.stderr).contains("there is no rule called `git/push`"), "{wrong:?}");
-    let off = with(&home, &["run", "echo ran; true || git push -f"], "", &[("BASHFUL_GUARD_ENABLED", "false")]);
+    let off = with(&home, &["run", "echo ran; [ -e / ] || git push -f"], "", &[("BASHFUL_GUARD_ENABLED", "false")]);
     assert_eq!(text(&off.stdout), "ran\n");
 }
 
@@ -256,7 +256,7 @@ fn nobody_without_a_terminal_can_allow_anything() {
 #[test]
 fn what_the_user_has_allowed_runs_once() {
     let home = Home::new(BASHFUL);
-    let script = "echo ran; true || git push -f";
+    let script = "echo ran; [ -e / ] || git push -f";
     let directory = home.path().canonicalize().expect("a directory");
     allow(&home, script, &directory);
     assert_eq!(text(&home.run(&["run", script]).stdout), "ran\n");
@@ -275,7 +275,7 @@ fn allow(home: &Home, script: &str, directory: &std::path::Path) {
 fn what_was_allowed_runs_as_it_was_given_whatever_becomes_of_it() {
     let home = Home::new(BASHFUL);
     std::fs::create_dir(home.path().join("d")).expect("a directory");
-    let script = "cd d && { echo ran; true || git push -f; } | tail -5";
+    let script = "cd d && { echo ran; [ -e / ] || git push -f; } | tail -5";
     for args in [
         &["run"][..],
         &["run", "--session", "s"],
@@ -297,7 +297,7 @@ fn what_was_allowed_runs_as_it_was_given_whatever_becomes_of_it() {
     }
     // The allowance names these words, not others with the same effect.
     allow(&home, script, home.path());
-    let others = "cd d && { echo ran; true || git push -f; } | tail -6";
+    let others = "cd d && { echo ran; [ -e / ] || git push -f; } | tail -6";
     assert_eq!(home.run(&["run", others]).status.code(), Some(125));
     home.run(&["sessions", "end", "--all"]);
 }
@@ -323,7 +323,7 @@ fn a_person_at_a_terminal_is_asked_and_their_word_counts() {
     let home = Home::new(BASHFUL);
     let settings = home.path().join("settings.toml");
     std::fs::write(&settings, "[guard]\nlevels = { \"git/force-push\" = \"ask\" }\n").expect("a file");
-    let run = format!("{BASHFUL} --config {} run 'echo ran; true || git push -f'; echo ended $?", settings.display());
+    let run = format!("{BASHFUL} --config {} run 'echo ran; [ -e / ] || git push -f'; echo ended $?", settings.display());
     let terminal = Terminal::run(&home, &format!("{run}; {run}; read"));
     let screen = terminal.shows("run it? [y/N]");
     assert!(screen.contains("git/force-push: needs approval") && !screen.contains("ran\n"), "{screen}");
@@ -341,7 +341,7 @@ fn a_person_at_a_terminal_is_asked_and_their_word_counts() {
 #[test]
 fn a_person_at_a_terminal_allows_a_command_once() {
     let home = Home::new(BASHFUL);
-    let script = "echo ran; true || git push -f";
+    let script = "echo ran; [ -e / ] || git push -f";
     let line =
         format!("{BASHFUL} allow '{script}'; {BASHFUL} run '{script}'; {BASHFUL} run '{script}'; echo ended $?; read");
     let terminal = Terminal::run(&home, &line);
@@ -359,11 +359,11 @@ fn a_person_at_a_terminal_allows_a_command_once() {
 #[test]
 fn a_person_sees_the_whole_script_that_they_allow_with_nothing_hidden_in_it() {
     let home = Home::new(BASHFUL);
-    let script = "echo one\u{1b}[2K\u{202e}\ntrue || git push -f\necho last";
+    let script = "echo one\u{1b}[2K\u{202e}\n[ -e / ] || git push -f\necho last";
     std::fs::write(home.path().join("script"), script).expect("written");
     let terminal = Terminal::run(&home, &format!("{BASHFUL} allow \"$(cat script)\"; read"));
     let screen = terminal.shows("[y/N]");
-    let shown = "the script (3 lines):\n  | echo one\\u{1b}[2K\\u{202e}\n  | true || git push -f\n  | echo last\n";
+    let shown = "the script (3 lines):\n  | echo one\\u{1b}[2K\\u{202e}\n  | [ -e / ] || git push -f\n  | echo last\n";
     assert!(screen.contains(shown), "{screen}");
 }
 
@@ -397,7 +397,7 @@ fn no_command_can_answer_for_a_person_in_a_terminal_of_its_own() {
 fn a_person_allows_a_command_that_ends_in_head_for_a_session_and_for_a_job() {
     let home = Home::new(BASHFUL);
     // The limit on lines is taken off a reply, and not off a job or a session.
-    let script = "{ echo ran; true || git push -f; } | head -5";
+    let script = "{ echo ran; [ -e / ] || git push -f; } | head -5";
     let allow = format!("{BASHFUL} allow '{script}'");
     let line =
         format!("{allow}; {BASHFUL} run --session s '{script}'; {allow}; {BASHFUL} run --mode background '{script}'");

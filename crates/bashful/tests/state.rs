@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 const BASHFUL: &str = env!("CARGO_BIN_EXE_bashful");
 
 /// Refused by the guard, and harmless.
-const REFUSED: &str = "echo ran; true || git push -f";
+const REFUSED: &str = "echo ran; [ -e / ] || git push -f";
 
 fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()

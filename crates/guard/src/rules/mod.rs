@@ -222,6 +222,25 @@ pub(crate) const TOO_COMPLEX: Rule = Rule {
     allows: &["for f in a b c; do echo \"$f\"; done"],
 };
 
+/// Code that runs text which nobody can read before it runs.
+pub(crate) const HIDDEN_CODE: Rule = Rule {
+    name: "guard/hidden-code",
+    level: Level::Ask,
+    is_on: true,
+    message: "this code decodes text and runs it, and the guard cannot read that text",
+    alternative: "python3 script.py",
+    refuses: &[
+        "python3 -c 'import zlib, base64; exec(zlib.decompress(base64.b64decode(open(\"x\").read())))'",
+        "python3 -c 'import os, sys; os.system(\"\".join(chr(int(c) ^ 1) for c in sys.argv))'",
+        "node -e 'eval(atob(process.env.X))'",
+    ],
+    allows: &[
+        "python3 -c 'import zlib; print(zlib.decompress(open(\"x\", \"rb\").read()))'",
+        "python3 -c 'exec(open(\"x.py\").read())'",
+        "python3 -c 'import os; os.system(\"ls\")'",
+    ],
+};
+
 /// A kill of the session, the agent or everything.
 pub(crate) const KILL_HOST: Rule = Rule {
     name: "process/kill-host",
@@ -376,7 +395,7 @@ pub(crate) const INTERACTIVE_SHELL: Rule = Rule {
 };
 
 /// All rules that the guard comes with.
-pub const BUILT_IN: [Rule; 15] = [
+pub const BUILT_IN: [Rule; 16] = [
     BLIND_ADD,
     FORCE_PUSH,
     CRITICAL_RM,
@@ -389,6 +408,7 @@ pub const BUILT_IN: [Rule; 15] = [
     DISK,
     PERMISSIONS,
     SELF_ALLOW,
+    HIDDEN_CODE,
     TOO_COMPLEX,
     NOT_UNDERSTOOD,
     INTERACTIVE_SHELL,

@@ -9,7 +9,7 @@
 
 use crate::marks::{HOME, ONE, SET, STAR, START, has_mark, is_mark, is_vague};
 use crate::pattern;
-use crate::syntax::ast::{ShellWord, WordPiece};
+use crate::syntax::ast::{CaseArm, ShellWord, WordPiece};
 use crate::walk::files::normalized;
 use crate::walk::{Flow, ScriptWalk};
 
@@ -107,8 +107,7 @@ impl ScriptWalk<'_> {
         }
     }
 
-    /// The outcome of a command with these words; none if it is not certain. `keeps` is true for a function, whose last command
-    /// decides.
+    /// The outcome of a command with these words; none if it is not certain.
     pub(super) fn outcome_of(&self, words: &[String]) -> Option<bool> {
         match words {
             [name, ..] if name == "true" || name == ":" => Some(true),
@@ -202,13 +201,36 @@ impl ScriptWalk<'_> {
         }
     }
 
+    /// The arm of a `case` that is taken, as a slice that is empty if there is none. No slice if that is not certain.
+    pub(super) fn certain_arm<'a>(&mut self, text: &str, arms: &'a [CaseArm]) -> Option<&'a [CaseArm]> {
+        if !self.is_certain() || is_vague(text) {
+            return None;
+        }
+        let runs = |word: &ShellWord| word.pieces.iter().any(WordPiece::has_substitution);
+        for (at, CaseArm { patterns, falls_through, .. }) in arms.iter().enumerate() {
+            if *falls_through || patterns.iter().any(runs) {
+                return None;
+            }
+            for pattern in patterns {
+                let fits = self.fits(text, pattern)?;
+                if self.world.certainty.take_doubtful() {
+                    return None;
+                }
+                if fits {
+                    return arms.get(at..=at);
+                }
+            }
+        }
+        Some(&[])
+    }
+
     fn expanded(&mut self, word: &ShellWord) -> Option<String> {
         let text = self.expand_text(word);
         (!is_vague(&text)).then_some(text)
     }
 
     /// True if a text fits a pattern; none if that is not certain.
-    pub(super) fn fits(&mut self, text: &str, pattern: &ShellWord) -> Option<bool> {
+    fn fits(&mut self, text: &str, pattern: &ShellWord) -> Option<bool> {
         let pattern = self.expand_pattern(pattern);
         let (text, pattern) = without_same_root(text, &pattern);
         let is_alive = |letter: char| matches!(letter, STAR | ONE | SET);

@@ -208,7 +208,12 @@ impl ScriptWalk<'_> {
                     if let Some(function) = functions.iter().find(|function| function.is_called(name)) {
                         self.call_code_function(&mut scan, function);
                     }
-                    if let Some(call) = scan.call(name) {
+                    let runs_decoded = scan.runs_decoded(name);
+                    let call = scan.call(name);
+                    if runs_decoded && call.as_ref().is_none_or(|call| call.words.iter().all(String::is_empty)) {
+                        self.find_rule(&rules::HIDDEN_CODE);
+                    }
+                    if let Some(call) = call {
                         self.run_code_call(&mut scan, call);
                     }
                 }
@@ -280,7 +285,9 @@ impl ScriptWalk<'_> {
             words.iter().take(count).for_each(|path| rules::deleted(self, path));
         } else if effects.may_delete && words.iter().any(|path| path.contains(TREE)) {
             // One file after the other, of all that a walk through a directory finds.
-            words.iter().for_each(|path| rules::deleted_one_by_one(self, path));
+            for path in &words {
+                rules::deleted_one_by_one(self, path);
+            }
         } else if let Some(at) = words.iter().position(|word| effects.opens && word.starts_with('|')) {
             // `open(P, "|sh")` and `open(P, "|-", "sh")`: the text that is printed later is its input.
             let command = words.split_off(at).join(" ");

@@ -52,6 +52,24 @@ const RUNS: &[&str] = &[
 /// Calls that run code of the same language.
 const EVALUATES: [&str; 4] = ["exec", "eval", "instance_eval", "Function"];
 
+/// Calls that turn something unreadable into text.
+const DECODES: [&str; 14] = [
+    "chr",
+    "fromCharCode",
+    "decompress",
+    "inflate",
+    "inflateSync",
+    "gunzipSync",
+    "gzinflate",
+    "gzuncompress",
+    "b64decode",
+    "base64_decode",
+    "decode64",
+    "atob",
+    "fromhex",
+    "unhexlify",
+];
+
 /// Calls that delete a whole tree.
 const DELETES: &[&str] = &[
     "rmtree",
@@ -393,6 +411,28 @@ impl<'c> CodeScan<'c> {
         let known = RUNS.iter().chain(DELETES).chain(&DELETES_IF_RECURSIVE).find(|known| *known == name)?;
         self.at = found.next;
         Some(known)
+    }
+
+    /// True if the name begins a call that runs text which is decoded on the spot. Text that could be decoded is in a call.
+    pub(super) fn runs_decoded(&self, name: &str) -> bool {
+        let (module, base) = name.rsplit_once('.').unwrap_or(("", name));
+        let is_own = matches!(module, "" | "os" | "subprocess" | "child_process" | "cp" | "Kernel" | "vm");
+        if !is_own || !self.is_sign(self.at, '(') || !RUNS.contains(&base) && !EVALUATES.contains(&base) {
+            return false;
+        }
+        let mut open = 0_usize;
+        for token in self.tokens.get(self.at..).unwrap_or(&[]).iter().take(LONGEST_LIST) {
+            match token {
+                CodeToken::Sign('(') => open += 1,
+                CodeToken::Sign(')') => open = open.saturating_sub(1),
+                CodeToken::Name(name) if DECODES.contains(&name.rsplit('.').next().unwrap_or(name)) => return true,
+                _ => {}
+            }
+            if open == 0 {
+                break;
+            }
+        }
+        false
     }
 
     /// The call that a name begins; none if no call begins here, or none that matters.

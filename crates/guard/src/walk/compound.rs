@@ -1,19 +1,12 @@
-//! Lists, pipelines, branches and loops.
+//! Lists, pipelines and branches.
 
-use crate::marks::{HOME, STAR, START, UNKNOWN, is_mark, is_vague};
+use crate::marks::{STAR, UNKNOWN};
 use crate::syntax::ast::{
-    AndOrList, CaseArm, Compound, Joint, List, Pipeline, Redirect, RedirectKind, ShellCommand, ShellWord, WordPiece,
+    AndOrList, CaseArm, Compound, Joint, List, Pipeline, Redirect, RedirectKind, ShellCommand, ShellWord,
 };
-use crate::walk::interest::interest;
 use crate::walk::narrow::Comparison;
 use crate::walk::state::{LeftDirectory, ShellState, ShellValue};
 use crate::walk::{Flow, ScriptWalk};
-
-/// The most values of a `for` loop that may repeat.
-const MOST_ROUNDS: usize = 64;
-
-/// The rounds of a loop whose condition is unknown. The second round sees the variables that the first has set.
-const UNKNOWN_ROUNDS: usize = 3;
 
 impl ScriptWalk<'_> {
     pub(crate) fn run_list(&mut self, list: &List) -> Flow {
@@ -238,7 +231,9 @@ impl ScriptWalk<'_> {
                 }
                 // The operands of these are expressions, whose subscripts may hold commands.
                 if texts.iter().any(|text| matches!(text.as_str(), "-eq" | "-ne" | "-lt" | "-le" | "-gt" | "-ge")) {
-                    texts.iter().for_each(|text| walk.run_hidden(text));
+                    for text in &texts {
+                        walk.run_hidden(text);
+                    }
                 }
                 walk.note_match(&texts);
                 walk.world.certainty.status = walk.outcome_of_words(words);
@@ -270,24 +265,6 @@ impl ScriptWalk<'_> {
         }
     }
 
-    /// `for ((first; condition; step))`
-    fn for_arithmetic(&mut self, head: &[WordPiece], body: &List) -> Flow {
-        let head = self.expand_text(&ShellWord { pieces: head.to_vec(), ..ShellWord::default() });
-        let mut parts = head.split(';');
-        let (first, condition, step) = (parts.next(), parts.next().unwrap_or(""), parts.next().unwrap_or(""));
-        self.number(first.unwrap_or(""));
-        for round in 0..self.budget.detail().rounds {
-            let goes_on = self.number(condition);
-            if self.budget.is_exhausted() || goes_on == Some(0) || goes_on.is_none() && round >= UNKNOWN_ROUNDS {
-                break;
-            }
-            self.budget.spend(1);
-            self.run_list(body);
-            self.number(step);
-        }
-        Flow::Next
-    }
-
     /// `case`: every arm is taken, and none of them unless one catches all.
     fn run_case(&mut self, subject: &ShellWord, arms: &[CaseArm]) -> Flow {
         self.world.certainty.take_doubtful();
@@ -299,9 +276,9 @@ impl ScriptWalk<'_> {
         });
         let is_doubtful = self.world.certainty.take_doubtful();
         if let ([text], false) = (texts.as_slice(), is_doubtful)
-            && let Some(body) = self.certain_arm(text, arms)
+            && let Some(taken) = self.certain_arm(text, arms)
         {
-            return body.map_or(Flow::Next, |body| self.run_list(body));
+            return taken.first().map_or(Flow::Next, |arm| self.run_list(&arm.body));
         }
         let before = self.world.shell.clone();
         let mut joined: Option<ShellState> = None;
@@ -334,32 +311,6 @@ impl ScriptWalk<'_> {
         }
         self.world.shell = joined.unwrap_or_else(ShellState::new);
         Flow::Next
-    }
-
-    /// The arm of a `case` that is taken, if any is; none if that is not certain.
-    fn certain_arm<'a>(&mut self, text: &str, arms: &'a [CaseArm]) -> Option<Option<&'a List>> {
-        if !self.is_certain() || is_vague(text) {
-            return None;
-        }
-        let runs = |word: &ShellWord| word.pieces.iter().any(WordPiece::has_substitution);
-        for CaseArm { patterns, body, falls_through } in arms {
-            if *falls_through {
-                return None;
-            }
-            for pattern in patterns {
-                if runs(pattern) {
-                    return None;
-                }
-                let fits = self.fits(text, pattern)?;
-                if self.world.certainty.take_doubtful() {
-                    return None;
-                }
-                if fits {
-                    return Some(Some(body));
-                }
-            }
-        }
-        Some(None)
     }
 
     /// Joins the present state with the states of other branches.
@@ -418,100 +369,6 @@ impl ScriptWalk<'_> {
             }
             None => Flow::Leaves,
         }
-    }
-
-    /// `while` and `until`. A condition that is certain at its first look may keep the body from running at all.
-    fn run_loop(&mut self, condition: &List, body: &List, is_until: bool) -> Flow {
-        let before = self.world.shell.clone();
-        let could_read = self.world.shell.input.len();
-        self.world.shell.read_failed = false;
-        let flow = self.run_list(condition);
-        if flow.is_end() || self.certain_status() == Some(is_until) {
-            return flow;
-        }
-        let reads = self.world.shell.input.len() < could_read;
-        self.run_inexactly(|walk| walk.run_rounds(condition, body, reads, before))
-    }
-
-    /// The rounds of a loop whose condition has run once. `reads` is true if it has read a line.
-    fn run_rounds(&mut self, condition: &List, body: &List, mut reads: bool, before: ShellState) -> Flow {
-        let mut rounds = 0;
-        while rounds < self.budget.detail().rounds && !self.budget.is_exhausted() {
-            if rounds > 0 {
-                let could_read = self.world.shell.input.len();
-                self.world.shell.read_failed = false;
-                self.run_list(condition);
-                reads = self.world.shell.input.len() < could_read;
-            }
-            // The loop's last look at its input finds nothing more.
-            if self.world.shell.read_failed && rounds > 0 {
-                break;
-            }
-            rounds += 1;
-            self.run_list(body);
-            if !reads && rounds >= UNKNOWN_ROUNDS {
-                break;
-            }
-        }
-        self.world.shell.read_failed = false;
-        let after = std::mem::replace(&mut self.world.shell, before);
-        self.world.shell = after.join(&self.world.shell);
-        Flow::Next
-    }
-
-    fn for_each(&mut self, name: &str, words: Option<&[ShellWord]>, body: &List) -> Flow {
-        let mut values = Vec::new();
-        match words {
-            None => values = self.world.shell.arguments.to_vec(),
-            Some(words) => {
-                self.run_with_choices(&mut |walk| {
-                    let fields = walk.expand_fields(words);
-                    for field in fields {
-                        if !values.contains(&field) || values.len() < MOST_ROUNDS {
-                            values.push(field);
-                        }
-                    }
-                    Flow::Next
-                });
-            }
-        }
-        // A pattern stands for any number of names, and of a long list not all values are taken.
-        let is_exact = !values.is_empty()
-            && values.len() <= self.budget.detail().rounds.min(MOST_ROUNDS)
-            && !values.iter().any(|value| value.contains(|letter| is_mark(letter) && !matches!(letter, HOME | START)))
-            && self.world.shell.doubtful == 0;
-        if is_exact {
-            return self.run_each(name, values, body);
-        }
-        self.run_inexactly(|walk| walk.run_each(name, values, body))
-    }
-
-    /// Runs the body of a loop with these values.
-    fn run_each(&mut self, name: &str, values: Vec<String>, body: &List) -> Flow {
-        let total = values.len();
-        for (round, value) in values.into_iter().enumerate() {
-            if self.budget.is_exhausted() {
-                break;
-            }
-            // Of long lists, the first ones, the last one, and those that stand out.
-            if round >= self.budget.detail().rounds && round + 1 < total && interest(&value) < 2 {
-                continue;
-            }
-            self.budget.spend(1);
-            self.assign(name, ShellValue::Scalar(value), None);
-            let flow = self.run_list(body);
-            if flow.is_end() {
-                return flow;
-            }
-        }
-        if total == 0 {
-            // Nothing would run, unless the list comes from outside.
-            self.assign(name, ShellValue::Scalar(UNKNOWN.to_string()), None);
-            let before = self.world.shell.clone();
-            self.run_list(body);
-            self.world.shell = before;
-        }
-        Flow::Next
     }
 }
 

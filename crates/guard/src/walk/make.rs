@@ -40,12 +40,11 @@ impl Makefile {
         let mut is_in_rule = false;
         for line in text.replace("\\\n", " ").lines() {
             if let Some(recipe) = line.strip_prefix('\t') {
-                match self.rules.last_mut().filter(|_| is_in_rule) {
-                    Some(rule) => rule.recipe.push(recipe.to_owned()),
-                    None => {
-                        self.is_open = true;
-                        self.push_rule("", "", Some(recipe));
-                    }
+                if let Some(rule) = self.rules.last_mut().filter(|_| is_in_rule) {
+                    rule.recipe.push(recipe.to_owned());
+                } else {
+                    self.is_open = true;
+                    self.push_rule("", "", Some(recipe));
                 }
                 continue;
             }

@@ -29,6 +29,7 @@ mod find;
 mod git;
 mod interest;
 mod leftover;
+mod loops;
 mod make;
 mod narrow;
 mod print;
