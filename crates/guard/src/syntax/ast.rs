@@ -21,6 +21,8 @@ pub(crate) struct List {
 pub(crate) struct AndOrList {
     pub(crate) first: Pipeline,
     pub(crate) rest: Vec<(Joint, Pipeline)>,
+    /// True if a line ends behind one of the operators.
+    pub(crate) spans_lines: bool,
     pub(crate) background: bool,
 }
 

@@ -38,6 +38,7 @@ impl Parser<'_> {
     pub(super) fn item(&mut self) -> ParseResult<AndOrList> {
         let first = self.pipeline()?;
         let mut rest = Vec::new();
+        let mut spans_lines = false;
         loop {
             self.skip_blanks();
             let sign = self.at;
@@ -49,6 +50,8 @@ impl Parser<'_> {
                 break;
             };
             self.note_joint(sign);
+            self.skip_blanks();
+            spans_lines |= matches!(self.peek(), Some(b'\n' | b'#'));
             self.skip_lines()?;
             rest.push((joint, self.pipeline()?));
         }
@@ -63,7 +66,7 @@ impl Parser<'_> {
             _ if CLOSERS.contains(&self.reserved_word()) => {}
             _ => return Err(ParseStop::Syntax),
         }
-        Ok(AndOrList { first, rest, background })
+        Ok(AndOrList { first, rest, spans_lines, background })
     }
 
     fn pipeline(&mut self) -> ParseResult<Pipeline> {

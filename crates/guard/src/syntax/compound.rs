@@ -245,7 +245,8 @@ impl Parser<'_> {
         let stages = vec![self.command()?];
         let extent = self.extent(start);
         let first = Pipeline { stages, pipes: Vec::new(), prefixed: false, extent };
-        let body = Rc::new(List { items: vec![AndOrList { first, rest: Vec::new(), background: false }] });
+        let body =
+            Rc::new(List { items: vec![AndOrList { first, rest: Vec::new(), spans_lines: false, background: false }] });
         let body = Box::new(Compound::Coprocess { name, body });
         Ok(ShellCommand::Compound { body, redirects: Vec::new(), extent })
     }

@@ -143,7 +143,7 @@ impl<'a> Outline<'a> {
     /// The command that the script begins with, if `&&` follows.
     pub fn leading(&self) -> Option<Leading> {
         let item = self.lines.first()?.items.first()?;
-        let AndOrList { first, rest, background: false } = item else { return None };
+        let AndOrList { first, rest, background: false, .. } = item else { return None };
         let (Joint::And, next) = rest.first()? else { return None };
         let ([ShellCommand::Simple(only)], false) = (first.stages.as_slice(), first.prefixed) else { return None };
         let command = only.extent.start..only.extent.end;
@@ -175,7 +175,7 @@ impl<'a> Outline<'a> {
     /// The last stage, if the script is one pipeline of several.
     pub fn last_stage(&self) -> Option<LastStage> {
         let [line] = self.lines.as_slice() else { return None };
-        let [AndOrList { first, rest, background: false }] = line.items.as_slice() else { return None };
+        let [AndOrList { first, rest, background: false, .. }] = line.items.as_slice() else { return None };
         if first.prefixed || !rest.is_empty() || self.starts_with_keyword(first) {
             return None;
         }

@@ -334,15 +334,18 @@ impl ScriptWalk<'_> {
         let before = std::mem::replace(&mut self.world.shell.arguments, Rc::new(words.collect()));
         let locals_before = self.world.locals.len();
         let extent = self.trail.extent;
-        let flow =
-            if goes_every_way { self.run_inexactly(|walk| walk.run_command(body)) } else { self.run_command(body) };
+        if goes_every_way {
+            self.run_inexactly(|walk| walk.run_command(body));
+        } else {
+            self.run_command(body);
+        }
         self.trail.extent = extent;
         for (name, variable) in self.world.locals.split_off(locals_before).into_iter().rev() {
             self.world.shell.restore(&name, variable);
         }
         self.world.shell.arguments = before;
         self.world.calls.pop();
-        if flow == Flow::Exits { flow } else { Flow::Next }
+        Flow::Next
     }
 
     /// Counts a call of a function; true if it was called so often that one more with these arguments shows nothing new.

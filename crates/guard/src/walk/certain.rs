@@ -1,5 +1,5 @@
-//! Commands whose outcome is certain, so that the commands that never run are not judged: `false && …`, `if [ no = yes ]`,
-//! everything behind `exit`.
+//! Commands whose outcome is certain, so that the commands that never run are not judged: `false && …`, `if [ no = yes ]`.
+//! Lines behind `exit` are judged: no beginning of a script hides the rest of it.
 //!
 //! A wrong "never runs" is a hole, so doubt is the rule. The walk is certain only in bash, with every value of the test known,
 //! and while nothing has happened that it does not follow exactly: text that is not known has run, an option or an alias
@@ -96,7 +96,6 @@ impl ScriptWalk<'_> {
             self.world.certainty.status = number.parse::<u8>().ok().map(|number| number == 0);
         }
         match name {
-            "exit" if self.is_certain() => Flow::Exits,
             // Outside of a function it is an error, and the script goes on.
             "return" if self.is_certain() && self.is_in_function() => Flow::Returns,
             "break" | "continue" => {

@@ -59,8 +59,9 @@ impl ScriptWalk<'_> {
         let mut sure = usually_succeeds(&item.first);
         let is_test = !sure;
         let comparison = Comparison::of(&item.first);
-        // The outcome so far, while it is certain.
-        let mut status = self.certain_status();
+        // The outcome so far, while it is certain. Nothing makes a line of its own invisible, so that a script in front of
+        // another one never hides it.
+        let mut status = self.certain_status().filter(|_| !item.spans_lines);
         if flow.is_end() {
             return flow;
         }
@@ -96,7 +97,7 @@ impl ScriptWalk<'_> {
             }
             match (joint, leaves) {
                 // `cd x || exit` goes on only where it succeeded.
-                (_, Flow::Leaves | Flow::Returns | Flow::Exits) => {
+                (_, Flow::Leaves | Flow::Returns) => {
                     if *joint == Joint::Or || !sure {
                         std::mem::swap(&mut self.world.shell, &mut before);
                         self.rule_out(comparison.as_ref(), *joint == Joint::And);

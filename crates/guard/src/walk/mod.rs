@@ -74,14 +74,12 @@ pub(crate) enum Flow {
     Leaves,
     /// The function ends here, for certain.
     Returns,
-    /// The shell ends here, for certain.
-    Exits,
 }
 
 impl Flow {
     /// True if nothing behind the command runs, for certain.
     fn is_end(self) -> bool {
-        matches!(self, Self::Returns | Self::Exits)
+        self == Self::Returns
     }
 
     /// The flow if it is one of several, of which not all are known.

@@ -94,9 +94,7 @@ pub(crate) enum Sight {
 /// Tries one script.
 pub(crate) fn sight(guard: &Guard, script: &str) -> std::io::Result<Sight> {
     let probed = format!("{script}\n{PROBE}\n");
-    // In a session nothing counts as never run, also not a line behind `exit` or `false &&`.
-    let prelude = Prelude { persistent: true, ..Prelude::default() };
-    if guard.judge(&probed, &prelude).refuses() {
+    if guard.judge(&probed, &Prelude::default()).refuses() {
         return Ok(Sight::Seen);
     }
     let reached = !script.ends_with('\\') && !script.contains('\0') && bash_parses(&probed)?;
