@@ -23,6 +23,8 @@ struct Faulty {
     terminals: ProcessTerminals,
     /// Terminals that may be created. Others wait.
     may_create: Semaphore,
+    /// Terminals that were asked for.
+    asked: Semaphore,
     output: Doing,
     wait: Doing,
     kill: Doing,
@@ -51,6 +53,7 @@ impl Doing {
 impl ClientTerminal for Faulty {
     fn create(&self, command: TerminalCommand) -> BoxFuture<'_, Result<String, ClientTerminalError>> {
         Box::pin(async move {
+            self.asked.add_permits(1);
             self.may_create.acquire().await.expect("it is open").forget();
             self.terminals.create(command).await
         })
@@ -102,6 +105,7 @@ impl Desk {
         let mut client = Faulty {
             terminals: ProcessTerminals::new(place.options.host_environment.clone()),
             may_create: Semaphore::new(99),
+            asked: Semaphore::new(0),
             output: Doing::Right,
             wait: Doing::Right,
             kill: Doing::Right,
@@ -268,17 +272,23 @@ async fn a_withheld_value_is_redacted_there_too() {
 #[tokio::test]
 async fn a_terminal_that_is_created_after_a_cancel_is_killed_and_released() {
     let desk = Desk::with(|client| client.may_create = Semaphore::new(0));
+    let engine = desk.engine();
     let (canceller, cancellation) = Canceller::new();
-    canceller.cancel();
     let caller = Caller { cancellation: Some(cancellation), ..desk.caller() };
-    // The cancellation is noticed while the client creates the terminal, at the latest.
-    let reply = soon(desk.engine().call(request("\"$PUPPET\" hold"), caller)).await.expect("no error");
-    assert!(matches!(reply, Reply::Cancelled), "{reply:?}");
-    let dropped = desk.engine();
-    let calling = dropped.call(request("\"$PUPPET\" hold"), desk.caller());
-    assert!(tokio::time::timeout(Duration::from_millis(50), calling).await.is_err());
+    let calling = engine.call(request("\"$PUPPET\" hold"), caller);
+    let cancelling = async {
+        desk.client.asked.acquire().await.expect("it is open").forget();
+        canceller.cancel();
+    };
+    let (reply, ()) = soon(async { tokio::join!(calling, cancelling) }).await;
+    assert!(matches!(reply.expect("no error"), Reply::Cancelled));
+    // The same for a call that is dropped.
+    tokio::select! {
+        reply = engine.call(request("\"$PUPPET\" hold"), desk.caller()) => panic!("nothing was created: {reply:?}"),
+        asked = desk.client.asked.acquire() => asked.expect("it is open").forget(),
+    }
     desk.client.may_create.add_permits(9);
-    desk.counts_become((1, 1, 1)).await;
+    desk.counts_become((2, 2, 2)).await;
 }
 
 #[tokio::test]
