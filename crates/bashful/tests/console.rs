@@ -236,7 +236,9 @@ fn lines_are_completed_continued_and_remembered() {
     let home = Home::new(BASHFUL);
     std::fs::create_dir(home.path().join("documents")).expect("a directory");
     std::fs::write(home.path().join("documents/a file.txt"), "inside\n").expect("a file");
-    let terminal = open(&home, "");
+    // The second console opens at Enter.
+    let terminal = Terminal::run(&home, &format!("{}; {}", line(""), line("")));
+    terminal.shows(TYPING);
     terminal.types(&["-l", "cat doc"]);
     terminal.types(&["Tab"]);
     terminal.shows("> cat documents/");
@@ -245,10 +247,10 @@ fn lines_are_completed_continued_and_remembered() {
     terminal.types(&["M-Enter"]);
     enter(&terminal, "echo second", "✓ done");
     leave(&terminal);
-    drop(terminal);
     let history = home.state().join("console_history");
     assert_eq!(history.metadata().expect("a file").permissions().mode() & 0o777, 0o600);
-    let terminal = open(&home, "");
+    terminal.types(&["Enter"]);
+    terminal.shows(TYPING);
     terminal.types(&["Up"]);
     terminal.shows("> cat documents/a\\ file.txt");
     terminal.shows("  echo second");
