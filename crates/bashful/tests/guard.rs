@@ -323,7 +323,8 @@ fn a_person_at_a_terminal_is_asked_and_their_word_counts() {
     let home = Home::new(BASHFUL);
     let settings = home.path().join("settings.toml");
     std::fs::write(&settings, "[guard]\nlevels = { \"git/force-push\" = \"ask\" }\n").expect("a file");
-    let run = format!("{BASHFUL} --config {} run 'echo ran; [ -e / ] || git push -f'; echo ended $?", settings.display());
+    let run =
+        format!("{BASHFUL} --config {} run 'echo ran; [ -e / ] || git push -f'; echo ended $?", settings.display());
     let terminal = Terminal::run(&home, &format!("{run}; {run}; read"));
     let screen = terminal.shows("run it? [y/N]");
     assert!(screen.contains("git/force-push: needs approval") && !screen.contains("ran\n"), "{screen}");

@@ -229,7 +229,8 @@ impl Connection {
         }
         let (id, request) = match wire::read_line(&line) {
             Ok(read) => read,
-            Err(BadLine { id, command, error }) => {
+            Err(bad) => {
+                let BadLine { id, command, error } = *bad;
                 self.respond(id.as_ref(), &command, Err(error)).await?;
                 return Ok(None);
             }

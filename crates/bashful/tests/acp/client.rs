@@ -52,14 +52,14 @@ impl HandClient {
         let input = agent.stdin.take();
         let mut client = Self { home, agent, input, lines, waiting: Vec::new(), requests: 0, session: String::new() };
         let capabilities = json!({ "terminal": has_terminals });
-        client.call("initialize", json!({ "protocolVersion": 1, "clientCapabilities": capabilities }));
+        client.call("initialize", &json!({ "protocolVersion": 1, "clientCapabilities": capabilities }));
         client.session = client.new_session();
         client
     }
 
     pub(crate) fn new_session(&mut self) -> String {
         let directory = self.home.path().to_path_buf();
-        let made = self.call("session/new", json!({ "cwd": directory, "mcpServers": [] }));
+        let made = self.call("session/new", &json!({ "cwd": directory, "mcpServers": [] }));
         made["result"]["sessionId"].as_str().expect("a session").to_owned()
     }
 
@@ -69,7 +69,7 @@ impl HandClient {
     }
 
     /// Sends a request, and returns its id.
-    pub(crate) fn request(&mut self, method: &str, params: Value) -> u64 {
+    pub(crate) fn request(&mut self, method: &str, params: &Value) -> u64 {
         self.requests += 1;
         let id = self.requests;
         self.send(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));
@@ -77,7 +77,7 @@ impl HandClient {
     }
 
     /// Sends a request, and waits for its answer.
-    pub(crate) fn call(&mut self, method: &str, params: Value) -> Value {
+    pub(crate) fn call(&mut self, method: &str, params: &Value) -> Value {
         let id = self.request(method, params);
         self.answer_to(id)
     }
@@ -130,7 +130,7 @@ impl HandClient {
     }
 
     pub(crate) fn prompt_in(&mut self, session: &str, text: &str) -> u64 {
-        self.request("session/prompt", json!({ "sessionId": session, "prompt": [{ "type": "text", "text": text }] }))
+        self.request("session/prompt", &json!({ "sessionId": session, "prompt": [{ "type": "text", "text": text }] }))
     }
 
     pub(crate) fn cancel(&mut self) {

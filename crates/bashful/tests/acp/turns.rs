@@ -85,7 +85,7 @@ fn sessions_run_at_once_and_each_has_one_turn() {
     ] {
         assert_eq!(client.call(method, params)["error"]["code"], -32602, "{method}");
     }
-    client.call("session/close", json!({ "sessionId": other }));
+    client.call("session/close", &json!({ "sessionId": other }));
     let closed = client.prompt_in(&other, "true");
     assert_eq!(client.answer_to(closed)["error"]["code"], -32602);
     client.leave().check_nothing_survives();
@@ -95,7 +95,7 @@ fn sessions_run_at_once_and_each_has_one_turn() {
 fn the_mode_of_a_session_makes_jobs_and_gives_time() {
     let mut client = HandClient::new(true);
     let session = client.session.clone();
-    client.call("session/set_mode", json!({ "sessionId": session, "modeId": "background" }));
+    client.call("session/set_mode", &json!({ "sessionId": session, "modeId": "background" }));
     // The client has terminals, but a job stays here.
     let (text, facts) = client.run("until [ -e go ]; do sleep 0.01; done");
     assert_eq!((&facts["status"], &facts["job"]["id"]), (&json!("running"), &json!(1)), "{text}");

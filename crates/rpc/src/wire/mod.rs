@@ -125,9 +125,10 @@ pub(crate) struct BadLine {
 }
 
 /// Reads a request from a line.
-pub(crate) fn read_line(line: &[u8]) -> Result<(Option<RequestId>, Request), BadLine> {
-    let bad =
-        |id: Option<RequestId>, command: &str, error: RpcError| BadLine { id, command: command.to_owned(), error };
+pub(crate) fn read_line(line: &[u8]) -> Result<(Option<RequestId>, Request), Box<BadLine>> {
+    let bad = |id: Option<RequestId>, command: &str, error: RpcError| {
+        Box::new(BadLine { id, command: command.to_owned(), error })
+    };
     let text = std::str::from_utf8(line)
         .map_err(|error| bad(None, NO_REQUEST, RpcError::new(ErrorCode::NotUtf8, error.to_string())))?;
     let message = serde_json::from_str(text)
@@ -178,7 +179,7 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check_bad(line: &[u8], code: ErrorCode, field: Option<&str>) -> BadLine {
+    fn check_bad(line: &[u8], code: ErrorCode, field: Option<&str>) -> Box<BadLine> {
         let bad = read_line(line).expect_err("it is no request");
         assert_eq!((bad.error.code, bad.error.field.as_deref()), (code, field), "{bad:?}");
         bad
