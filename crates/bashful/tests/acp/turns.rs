@@ -83,7 +83,7 @@ fn sessions_run_at_once_and_each_has_one_turn() {
         ("session/new", json!({ "cwd": "relative", "mcpServers": [] })),
         ("session/new", json!({ "cwd": "/does/not/exist", "mcpServers": [] })),
     ] {
-        assert_eq!(client.call(method, params)["error"]["code"], -32602, "{method}");
+        assert_eq!(client.call(method, &params)["error"]["code"], -32602, "{method}");
     }
     client.call("session/close", &json!({ "sessionId": other }));
     let closed = client.prompt_in(&other, "true");
