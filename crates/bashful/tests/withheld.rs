@@ -63,7 +63,7 @@ fn directories_do_not_show_them() {
     said(&home, &["jobs", "wait", "1"]);
     assert_eq!(facts(&home, &["jobs", "list", "--json"])[0]["cwd"], directory);
     let log = said(&home, &["log", "--json"]);
-    assert_eq!(log.matches(&format!("{{\"command\":\"pwd\",\"cwd\":\"{directory}\"}}")).count(), 3, "{log}");
+    assert_eq!(log.matches(&format!("{{\"cwd\":\"{directory}\",\"command\":\"pwd\"}}")).count(), 3, "{log}");
 }
 
 #[test]

@@ -9,7 +9,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use strsim::damerau_levenshtein;
 
 /// Commands that a mistyped word may stand for.
-const COMMANDS: [&str; 20] = [
+const COMMANDS: [&str; 21] = [
     "run",
     "jobs",
     "ps",
@@ -18,6 +18,7 @@ const COMMANDS: [&str; 20] = [
     "artifacts",
     "mcp",
     "rpc",
+    "acp",
     "hook",
     "check",
     "allow",

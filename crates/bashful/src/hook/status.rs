@@ -219,6 +219,7 @@ fn codex_hash(found: &FoundHook) -> String {
     if let Some(matcher) = &found.matcher {
         identity["matcher"] = matcher.as_str().into();
     }
+    identity.sort_all_objects();
     format!("sha256:{}", sha256::hex(identity.to_string().as_bytes()))
 }
 
