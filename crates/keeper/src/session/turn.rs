@@ -65,17 +65,18 @@ pub(super) enum Turn {
         /// Last number that the shell was asked for.
         number: Option<u64>,
     },
-    /// The shell has dropped the script. Processes of the command may be left.
-    Clearing { exit: Exit },
+    /// The shell has dropped the script. Processes of the command may be left. Nothing tells the end of those whose
+    /// parent is the shell, so they are looked for.
+    Clearing { exit: Exit, check: ShellCheck },
     /// The shell is alone, and is asked for a number: an interrupt that comes late must not hit the next command.
     Probing { exit: Exit, number: u64, again_at: Instant, give_up_at: Instant },
     /// The shell has reported the number.
-    Answered { exit: Exit },
+    Answered { exit: Exit, check: ShellCheck },
     /// The caller knows the end of the command, or that none of it ran.
     Over,
 }
 
-/// Next check of a shell that may be unable to report an exit status.
+/// Next check of a shell that may be unable to report an exit status, or of its processes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ShellCheck {
     at: Instant,
@@ -172,11 +173,10 @@ impl Turn {
     pub(super) fn alarm(self) -> Option<Instant> {
         match self {
             Self::Handed { announce_at, check, .. } => Some(announce_at.min(check.at)),
-            Self::Running { check, .. } => Some(check.at),
+            Self::Running { check, .. } | Self::Clearing { check, .. } | Self::Answered { check, .. } => Some(check.at),
             Self::Settling { until, .. } => Some(until),
             Self::Interrupted { again_at, .. } | Self::Probing { again_at, .. } => Some(again_at),
-            // The stop machine has an alarm of its own, and the end of a process is an event.
-            Self::Ending { .. } | Self::Clearing { .. } | Self::Answered { .. } | Self::Over => None,
+            Self::Ending { .. } | Self::Over => None,
         }
     }
 
@@ -235,7 +235,9 @@ impl Turn {
             return (self, None);
         };
         match (self, event) {
-            (_, TurnEvent::StopBegun) => (Self::Clearing { exit }, announce_unless(announced)),
+            (_, TurnEvent::StopBegun) => {
+                (Self::Clearing { exit, check: ShellCheck::first(now) }, announce_unless(announced))
+            }
             (Self::Ending { .. }, TurnEvent::Tick) => (self, Some(TurnEffect::CheckScript)),
             (Self::Ending { .. }, TurnEvent::ScriptRead) => Self::settle(exit, announced, now),
             // The shell is gone, or cannot read scripts any more. Another shell may run this one.
@@ -254,7 +256,8 @@ impl Turn {
 
     fn step_interrupted(self, event: TurnEvent, now: Instant) -> (Self, Option<TurnEffect>) {
         let Self::Interrupted { round, again_at, number } = self else { return (self, None) };
-        let drop_script = |exit| (Self::Clearing { exit }, Some(TurnEffect::CheckProcesses));
+        let check = ShellCheck::first(now);
+        let drop_script = |exit| (Self::Clearing { exit, check }, Some(TurnEffect::CheckProcesses));
         match event {
             // The signal may have come between two commands of a loop, or the shell may not check for signals for long.
             TurnEvent::Tick if again_at <= now => {
@@ -275,7 +278,7 @@ impl Turn {
     }
 
     fn step_stopped(self, event: TurnEvent, now: Instant) -> (Self, Option<TurnEffect>) {
-        let (Self::Clearing { exit } | Self::Probing { exit, .. } | Self::Answered { exit }) = self else {
+        let (Self::Clearing { exit, .. } | Self::Probing { exit, .. } | Self::Answered { exit, .. }) = self else {
             return (self, None);
         };
         match (self, event) {
@@ -284,6 +287,12 @@ impl Turn {
                 finish(Event::TreeGone(exit), true)
             }
             (_, TurnEvent::ProcessesStuck) => finish(Event::Stuck, true),
+            (Self::Clearing { check, .. }, TurnEvent::ProcessesLeft) if check.at <= now => {
+                (Self::Clearing { exit, check: check.next(now) }, None)
+            }
+            (Self::Answered { check, .. }, TurnEvent::ProcessesLeft) if check.at <= now => {
+                (Self::Answered { exit, check: check.next(now) }, None)
+            }
             (Self::Clearing { .. }, TurnEvent::OnlyShellLeft) => (self, Some(TurnEffect::AskNumber)),
             (Self::Clearing { .. }, TurnEvent::NumberAsked(number)) => {
                 let give_up_at = now + COME_BACK_WITHIN;
@@ -307,7 +316,7 @@ impl Turn {
                 (Self::Over, Some(TurnEffect::Abandon(exit)))
             }
             (Self::Probing { number, .. }, TurnEvent::Message(ShellMessage::Number(said))) if number == said => {
-                (Self::Answered { exit }, Some(TurnEffect::CheckProcesses))
+                (Self::Answered { exit, check: ShellCheck::first(now) }, Some(TurnEffect::CheckProcesses))
             }
             _ => (self, None),
         }

@@ -478,7 +478,7 @@ fn only_the_last_number_shows_that_a_shell_is_back() {
     let probing =
         Turn::Probing { exit, number: 2, again_at: now + INTERRUPT_AGAIN, give_up_at: now + COME_BACK_WITHIN };
     assert_eq!(probing.step(TurnEvent::Message(ShellMessage::Number(1)), now), (probing, None));
-    let answered = (Turn::Answered { exit }, Some(TurnEffect::CheckProcesses));
+    let answered = (Turn::Answered { exit, check: ShellCheck::first(now) }, Some(TurnEffect::CheckProcesses));
     assert_eq!(probing.step(TurnEvent::Message(ShellMessage::Number(2)), now), answered);
 }
 
@@ -486,7 +486,21 @@ fn only_the_last_number_shows_that_a_shell_is_back() {
 fn a_stop_ends_when_processes_cannot_be_killed_or_the_shell_cannot_be_asked() {
     let now = Instant::now();
     let exit = Exit::Code(0);
-    let clearing = Turn::Clearing { exit };
+    let clearing = Turn::Clearing { exit, check: ShellCheck::first(now) };
     assert_eq!(clearing.step(TurnEvent::ProcessesStuck, now), finish(Event::Stuck, true));
     assert_eq!(clearing.step(TurnEvent::NumberNotAsked, now), (Turn::Over, Some(TurnEffect::Abandon(exit))));
+}
+
+/// The shell reaps its children itself, so no event tells the keeper that the last of them has ended.
+#[test]
+fn processes_of_a_stopped_command_are_looked_for_again_and_again() {
+    let now = Instant::now();
+    let (exit, check) = (Exit::Code(INTERRUPTED), ShellCheck::first(now));
+    for stopped in [Turn::Clearing { exit, check }, Turn::Answered { exit, check }] {
+        let due = stopped.alarm().expect("it is looked at again");
+        assert_eq!(stopped.step(TurnEvent::Tick, due), (stopped, Some(TurnEffect::CheckProcesses)));
+        let (left, _) = stopped.step(TurnEvent::ProcessesLeft, due);
+        assert!(left.alarm().is_some_and(|next| next > due), "{left:?}");
+        assert_eq!(stopped.step(TurnEvent::ProcessesLeft, now), (stopped, None));
+    }
 }
