@@ -1,7 +1,7 @@
 //! `bashful console`: runs commands, and watches those of agents, on one screen.
 //!
-//! Two halves. The model ([`model`]) takes events and returns effects; it knows no terminal, no clock and no process, and
-//! [`view`] turns it into cells. The host ([`host`]) has the terminal, the keys and the engine, and carries the effects out.
+//! Two halves. The model (`model`) takes events and returns effects; it knows no terminal, no clock and no process, and
+//! `view` turns it into cells. The host (`host`) has the terminal, the keys and the engine, and carries the effects out.
 //!
 //! Invariants:
 //! - Only cells that the view has made reach the terminal. No output of a command does.

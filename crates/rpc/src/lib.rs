@@ -1,7 +1,7 @@
 //! bashful for a host program in any language: JSON lines, one request a line in, responses and events out.
 //!
-//! A [`Service`] is a toolbox for one host. [`serve`] speaks with the host over any input and output; [`stdio`] are those of
-//! this process. [`wire`] has the messages, and [`schema`] is their JSON schema.
+//! A [`Service`] is a toolbox for one host. [`serve`] speaks with the host over any input and output; [`stdio()`] are those of
+//! this process. [`wire`] has the messages, and [`schema()`] is their JSON schema.
 
 mod asking;
 mod calls;

@@ -1,6 +1,6 @@
 //! The messages, as they stand on a line.
 //!
-//! This is the only place where names of types and fields are written. [`schema`](crate::schema) is made from these types.
+//! This is the only place where names of types and fields are written. [`schema`](crate::schema()) is made from these types.
 
 mod error;
 mod event;
