@@ -16,7 +16,7 @@ use crate::arguments::JobsCall;
 use crate::job;
 use crate::owner::Owner;
 use crate::terminal_calls::{self, AttendedTerminals, SETTLE_WAIT, ScreenView, TerminalOptions, TerminalUntil};
-use crate::toolbox::WaitingCaller;
+use crate::tool_caller::WaitingCaller;
 
 /// Default length of a poll.
 const POLL_WAIT: Duration = Duration::from_secs(30);

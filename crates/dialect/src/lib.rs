@@ -50,6 +50,7 @@ pub mod terminal_calls;
 mod terminal_sessions;
 pub mod text;
 mod tool;
+mod tool_caller;
 mod toolbox;
 mod updates;
 
@@ -65,7 +66,8 @@ pub use shell_settings::ShellSettings;
 pub use subscriptions::ResourceChanges;
 pub use terminal::{NO_TERMINAL, TerminalView};
 pub use tool::{Abilities, FACTS, Format, ReplyForm, Tool, UnknownFormat, facts_schemas, tool_meta};
-pub use toolbox::{ToolCaller, Toolbox, UnknownTool};
+pub use tool_caller::ToolCaller;
+pub use toolbox::{Toolbox, UnknownTool};
 pub use updates::{Update, UpdateState};
 
 /// Compiles the examples of the page about the library.
