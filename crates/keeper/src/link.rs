@@ -19,8 +19,19 @@ pub(crate) struct EngineLink {
     /// True if the engine has sent a hello. Ours goes out with the next report, so that the engine is not woken for it
     /// alone.
     owes_hello: bool,
-    /// This client answers the queries that programs send to the job's terminal.
-    pub(crate) answers: bool,
+    /// The client's part in answering the queries that programs send to the job's terminal.
+    pub(crate) answering: Answering,
+}
+
+/// A client's part in answering for a terminal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Answering {
+    /// It has not offered to answer.
+    No,
+    /// It answers when those before it are gone.
+    Later,
+    /// It answers now.
+    Now,
 }
 
 /// A message from the engine.
@@ -40,7 +51,7 @@ impl EngineLink {
             gone: false,
             engine: Hello::UNSAID,
             owes_hello: false,
-            answers: false,
+            answering: Answering::No,
         }
     }
 

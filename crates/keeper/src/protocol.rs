@@ -87,7 +87,8 @@ pub enum Order {
     HostTerminalRestored,
     /// Hand out the outside end of the job's terminal.
     AskTerminal {
-        /// True if the client would answer the queries that programs send to their terminal. One client at a time may.
+        /// True if the client would answer the queries that programs send to their terminal. One client at a time may; when it
+        /// hangs up, the next one gets [`Report::Terminal`] again.
         answers: bool,
     },
     /// Change the size of the terminal, and write the change down if the command is a job.

@@ -7,7 +7,7 @@ use bashful_sys::news;
 use bashful_sys::signal::Signal;
 
 use super::CommandWatch;
-use crate::link::EngineLink;
+use crate::link::{Answering, EngineLink};
 use crate::output::GrowingOutput;
 use crate::protocol::{Order, Report};
 use crate::pump::Pumped;
@@ -23,7 +23,9 @@ const MOST_CLIENTS: usize = 256;
 /// Hands the outside end of a terminal to a client.
 fn hand_out(terminal: Option<&TerminalEnds>, client: &mut EngineLink) {
     match terminal {
-        Some(terminal) => client.hand(&Report::Terminal { answers: client.answers }, terminal.outside()),
+        Some(terminal) => {
+            client.hand(&Report::Terminal { answers: client.answering == Answering::Now }, terminal.outside());
+        }
         None => client.send(&Report::NoTerminal),
     }
 }
@@ -102,13 +104,15 @@ impl CommandWatch {
             self.clients.push(EngineLink::new(socket));
         }
         let mut orders = Vec::new();
-        let mut is_answered = self.clients.iter().any(|client| client.answers);
+        let mut is_answered = self.is_answered();
         for client in &mut self.clients {
             client.receive();
             while let Some(order) = client.next_order() {
                 if let Order::AskTerminal { answers } = order {
-                    client.answers |= answers && !is_answered;
-                    is_answered |= client.answers;
+                    if answers && client.answering == Answering::No {
+                        client.answering = if is_answered { Answering::Later } else { Answering::Now };
+                        is_answered = true;
+                    }
                     hand_out(self.terminal.as_ref(), client);
                     continue;
                 }
@@ -117,6 +121,7 @@ impl CommandWatch {
             }
         }
         self.clients.retain(|client| !client.is_gone());
+        self.pass_on_answering();
         let mut events = Vec::new();
         for order in orders {
             match order {
@@ -128,6 +133,20 @@ impl CommandWatch {
             }
         }
         events
+    }
+
+    fn is_answered(&self) -> bool {
+        self.clients.iter().any(|client| client.answering == Answering::Now)
+    }
+
+    /// Lets the next client that has offered it answer for the terminal, if the one that did is gone.
+    fn pass_on_answering(&mut self) {
+        if !self.is_answered()
+            && let Some(heir) = self.clients.iter_mut().find(|client| client.answering == Answering::Later)
+        {
+            heir.answering = Answering::Now;
+            hand_out(self.terminal.as_ref(), heir);
+        }
     }
 
     /// Follows the orders of the engine.

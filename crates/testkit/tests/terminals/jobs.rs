@@ -131,6 +131,23 @@ async fn a_program_that_asks_its_terminal_is_answered_once_however_many_attend()
 }
 
 #[tokio::test]
+async fn the_next_who_attends_answers_when_the_first_is_gone() {
+    let place = Place::new(PUPPET);
+    // Asks for the place of the cursor until an answer comes.
+    let script = "stty raw -echo; until test -e go; do sleep 0.02; done; \
+                  until IFS= read -rd R -t 0.2 answer; do printf '\\033[6n'; done; stty sane; printf '%q\\n' \"$answer\"";
+    let (_, first) = start(&place, at_terminal(script)).await;
+    let second = store(&place).terminal(first.id()).await.expect("two may look");
+    let third = store(&place).terminal(first.id()).await.expect("three may look");
+    drop((first, second));
+    std::fs::write(place.path().join("go"), "").expect("it is written");
+    wait(&third, ScreenUntil::End).await;
+    let screen = third.screen().text();
+    assert!(screen.contains("$'\\E[1;1'"), "{screen}");
+    place.check_nothing_survives();
+}
+
+#[tokio::test]
 async fn a_job_that_has_ended_shows_its_last_screen_and_takes_no_input() {
     let place = Place::new(PUPPET);
     let (job, terminal) = start(&place, at_terminal("printf 'a\\033[2;5Hb\\n'; exit 3")).await;

@@ -6,11 +6,13 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use bashful_keeper::protocol::Report;
 use bashful_screen::{Budget, Screen};
 use tokio::sync::watch;
 
 use super::sizes::Sizes;
 use super::{Progress, Shared};
+use crate::connection::Connection;
 use crate::jobs::{Follow, Followed};
 use crate::terminal::CommandTerminal;
 
@@ -23,16 +25,44 @@ const DRAWN_AFTER_SKIP: u64 = 256 * 1024;
 /// Answers that may not be given yet are tried again after this time.
 const ANSWER_AGAIN: Duration = Duration::from_millis(100);
 
+/// The part of an attendant that answers for the terminal. One program at a time does; the keeper says when it is this one.
+pub(super) struct Answering {
+    /// Whoever closes it passes the right to answer on. None once the keeper is gone.
+    pub(super) connection: Option<Connection>,
+    pub(super) terminal: CommandTerminal,
+    /// True if this attendant is the one that answers.
+    pub(super) is_ours: bool,
+    /// Questions before this offset were for others, and are not answered any more.
+    pub(super) from: u64,
+}
+
+/// Waits until the right to answer is passed on to this attendant. It never is if the attendant has it, or the job has ended.
+async fn passed_on(answering: Option<&mut Answering>) {
+    if let Some(Answering { connection, is_ours: is_ours @ false, .. }) = answering {
+        while let Some(link) = connection {
+            match link.next().await {
+                Ok(Report::Terminal { answers: true }) => {
+                    // The outside end of the terminal came before.
+                    drop(link.take_descriptor());
+                    *is_ours = true;
+                    return;
+                }
+                Ok(_) => {}
+                Err(_) => *connection = None,
+            }
+        }
+    }
+    std::future::pending::<()>().await;
+}
+
 /// Follows the output of one job to its end.
 pub(super) struct Attendant {
     follow: Follow,
     sizes: Sizes,
     shared: Arc<Shared>,
     progress: watch::Sender<Progress>,
-    /// Gets the answers, if this attendant is the one that answers.
-    answers_to: Option<CommandTerminal>,
-    /// Questions before this offset were asked before this attendant came, and are not answered any more.
-    answers_from: u64,
+    /// None if the job had ended when this attendant came.
+    answering: Option<Answering>,
     /// Output was skipped: the next byte may be in the middle of a sequence.
     resumes: bool,
 }
@@ -43,11 +73,10 @@ impl Attendant {
         sizes: Sizes,
         shared: Arc<Shared>,
         progress: watch::Sender<Progress>,
-        answers_to: Option<CommandTerminal>,
-        answers_from: u64,
+        answering: Option<Answering>,
     ) -> Self {
         let resumes = follow.offset() > 0;
-        Self { follow, sizes, shared, progress, answers_to, answers_from, resumes }
+        Self { follow, sizes, shared, progress, answering, resumes }
     }
 
     /// Runs until the job has ended or its output cannot be read.
@@ -55,6 +84,10 @@ impl Attendant {
         loop {
             let answers_wait = self.shared.screen().has_answers();
             let followed = tokio::select! {
+                () = passed_on(self.answering.as_mut()) => {
+                    self.take_over();
+                    continue;
+                }
                 followed = self.follow.next() => followed,
                 () = tokio::time::sleep(ANSWER_AGAIN), if answers_wait => {
                     self.answer(u64::MAX);
@@ -130,15 +163,23 @@ impl Attendant {
         });
     }
 
+    /// Answers from now on. Older questions may have been answered by somebody else.
+    fn take_over(&mut self) {
+        if let Some(answering) = &mut self.answering {
+            answering.from = self.follow.length();
+        }
+    }
+
     /// Types the screen's answers, if they are to questions that were asked since this attendant came.
     fn answer(&self, offset: u64) {
         let answers = self.shared.screen().take_answers(Instant::now());
-        if let Some(terminal) = &self.answers_to
-            && offset > self.answers_from
+        if let Some(answering) = &self.answering
+            && answering.is_ours
+            && offset > answering.from
             && !answers.is_empty()
         {
             // A program that does not read its input waits for no answer.
-            let _ = terminal.type_now(&answers);
+            let _ = answering.terminal.type_now(&answers);
         }
     }
 }

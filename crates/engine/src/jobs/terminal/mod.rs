@@ -16,14 +16,13 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-use attendant::Attendant;
+use attendant::{Answering, Attendant};
 use sizes::Sizes;
 pub use typed::{RunLines, TypedLines, shell_at};
 pub use waiting::{ScreenUntil, WaitOver};
 
 use super::control::ANSWER_PATIENCE;
 use super::{ControlError, JobRecord, JobStore};
-use crate::connection::Connection;
 use crate::terminal::{CommandTerminal, InputWait, TerminalSize, TypeError};
 
 /// The part of an older output that is drawn when somebody attends to a job.
@@ -44,8 +43,6 @@ pub struct JobTerminal {
     /// The last time that something was typed.
     typed_at: Mutex<Option<Instant>>,
     attendant: JoinHandle<()>,
-    /// Keeps the right to answer. None if the job has ended.
-    _connection: Option<Connection>,
 }
 
 /// How far an attendant has come.
@@ -128,35 +125,31 @@ impl JobStore {
         if !job.has_terminal {
             return Err(TerminalError::NoTerminal { id });
         }
-        let (connection, terminal) = match self.ask_terminal(&job).await? {
-            Some((connection, terminal, answers)) => (Some(connection), Some((terminal, answers))),
-            None => (None, None),
-        };
+        let answering = self.ask_terminal(&job).await?;
+        let terminal = answering.as_ref().map(|answering| answering.terminal.clone());
         let mut follow = self.follow(id, 0)?.until(super::Until::Gone);
-        let length = follow.length();
+        let answering = answering.map(|answering| Answering { from: follow.length(), ..answering });
         follow.skip_to_newest(DRAWN_AT_FIRST);
         let sizes = Sizes::new(&self.path(id));
         let drawn = Drawn { screen: attendant::blank(&sizes, follow.offset()), skipped: follow.offset() };
         let shared = Arc::new(Shared { state: Mutex::new(drawn) });
         let start = Progress { drawn_to: follow.offset(), last_output: Instant::now(), is_over: false };
         let (tell, progress) = watch::channel(start);
-        let answers_to = terminal.as_ref().filter(|(_, answers)| *answers).map(|(terminal, _)| terminal.clone());
-        let attendant = Attendant::new(follow, sizes, Arc::clone(&shared), tell, answers_to, length);
+        let attendant = Attendant::new(follow, sizes, Arc::clone(&shared), tell, answering);
         Ok(JobTerminal {
             store: Arc::clone(self),
             id,
-            terminal: terminal.map(|(terminal, _)| terminal),
+            terminal,
             shared,
             progress,
             typed: Mutex::default(),
             typed_at: Mutex::new(None),
             attendant: tokio::spawn(attendant.run()),
-            _connection: connection,
         })
     }
 
-    /// The outside end of a job's terminal, and whether this program answers for it. None if the job has ended.
-    async fn ask_terminal(&self, job: &JobRecord) -> Result<Option<(Connection, CommandTerminal, bool)>, ControlError> {
+    /// The outside end of a job's terminal, with the connection that it came by. None if the job has ended.
+    async fn ask_terminal(&self, job: &JobRecord) -> Result<Option<Answering>, ControlError> {
         let id = job.id;
         if !job.is_live() {
             return Ok(None);
@@ -175,7 +168,8 @@ impl JobStore {
                 Ok(Ok(Report::Terminal { answers })) => {
                     let outside = link.take_descriptor();
                     let outside = outside.ok_or_else(|| unreachable(io::ErrorKind::InvalidData.into()))?;
-                    return Ok(Some((link, CommandTerminal::new(outside), answers)));
+                    let terminal = CommandTerminal::new(outside);
+                    return Ok(Some(Answering { connection: Some(link), terminal, is_ours: answers, from: 0 }));
                 }
                 // The end of the job.
                 Ok(Ok(_) | Err(_)) => return Ok(None),
