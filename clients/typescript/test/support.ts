@@ -6,6 +6,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 
 import { Bashful, type ClientOptions } from "bashful-client";
 
@@ -56,6 +58,16 @@ export function check(name: string, body: (client: Bashful, place: Place, contex
       rmSync(place.path, { recursive: true });
     }
   });
+}
+
+setFlagsFromString("--expose-gc");
+const collectGarbage = runInNewContext("gc") as () => void;
+
+/** The memory that is in use. The size of the process says less: Node gives back free memory when it likes. */
+export function heldBytes(): number {
+  collectGarbage();
+  const { heapUsed, external } = process.memoryUsage();
+  return heapUsed + external;
 }
 
 /** True for a process that is no zombie. */
