@@ -47,14 +47,44 @@ printf '\033[1;33mwarning\033[0m\033[1m: unused variable: `x`\033[0m\n  \033[1;3
 sleep 1000
 ";
 
-const SCENES: &[Scene] = &[Scene {
-    name: "run",
-    title: "bashful run",
-    columns: 80,
-    rows: 15,
-    files: &[("build", BUILD)],
-    steps: &[Step::Types("bashful run -t 10m 'bash build'"), Step::Presses(&["Enter"]), Step::Waits("13 lines")],
-}];
+/// Tests of which one fails.
+const TESTS: &str = r"
+for test in parses_quotes keeps_order ends_children; do printf 'test %s ... \033[32mok\033[0m\n' $test; done
+printf 'test withholds_keys ... \033[31mFAILED\033[0m\n'
+exit 101
+";
+
+const SCENES: &[Scene] = &[
+    Scene {
+        name: "run",
+        title: "bashful run",
+        columns: 80,
+        rows: 15,
+        files: &[("build", BUILD)],
+        steps: &[Step::Types("bashful run -t 10m 'bash build'"), Step::Presses(&["Enter"]), Step::Waits("13 lines")],
+    },
+    Scene {
+        name: "console",
+        title: "bashful console",
+        columns: 100,
+        rows: 32,
+        files: &[("build", BUILD), ("tests", TESTS)],
+        steps: &[
+            Step::Types("clear; bashful console"),
+            Step::Presses(&["Enter"]),
+            Step::Waits("Enter run"),
+            Step::Types("bash tests"),
+            Step::Presses(&["Enter"]),
+            Step::Waits("exit 101"),
+            Step::Types("git add -A && git commit -m 'work'"),
+            Step::Presses(&["Enter"]),
+            Step::Waits("refused"),
+            Step::Types("bash build"),
+            Step::Presses(&["Enter"]),
+            Step::Waits("src/main.rs"),
+        ],
+    },
+];
 
 /// Makes the pictures of these names, or of all scenes, in `docs/screenshots`.
 pub(crate) fn main(names: &[&str]) -> Done {

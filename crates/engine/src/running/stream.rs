@@ -76,7 +76,8 @@ enum SourceKind {
     /// A pipe ends with end of file. It can be enlarged and spliced.
     Pipe,
     /// A terminal ends with `EIO` once nobody has its inside end open. Its size is fixed. It is never spliced: some
-    /// kernels refuse that, and one refusal turns splicing off for all other commands of the thread.
+    /// kernels refuse that, and one refusal turns splicing off for all other commands of the thread. It is never read by
+    /// the timer: it holds 4 KiB, and its writer would wait for each of them.
     Terminal,
 }
 
@@ -216,6 +217,7 @@ impl Stream {
     /// Chooses the next wake-up after a small read.
     fn pause(&mut self, result: &ReadResult) {
         match &self.pipe {
+            Pipe::Watched(_) if self.kind == SourceKind::Terminal => {}
             Pipe::Watched(_) => {
                 let now = Instant::now();
                 let (looks, last) = self.small_reads;
