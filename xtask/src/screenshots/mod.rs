@@ -81,7 +81,7 @@ const SCENES: &[Scene] = &[
             Step::Waits("refused"),
             Step::Types("bash build"),
             Step::Presses(&["Enter"]),
-            Step::Waits("src/main.rs"),
+            Step::Waits("unused variable"),
         ],
     },
 ];
