@@ -2,16 +2,14 @@
 //!
 //! The text of a reply has none: the engine removes escape sequences before it cuts and redacts. The raw output has them, so
 //! its beginning and its end are kept beside the reply. A line of the reply gets its colors if the raw output has a line of
-//! the very same text there. Any other line stays as it is: one that was redacted, redrawn, condensed or cut. So a secret
-//! with colors in its middle, which escapes the redaction of raw output, is never shown.
+//! the very same text there ([`RawTail`] says why).
 //!
 //! Invariant: at most [`KEPT`] bytes for each end of a stream, whatever the command writes.
 
-use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bashful_engine::{Chunk, Heard, Listening, OutputForm, OutputListener, StreamName, WhenBehind};
-use bashful_render::{Line, output_lines};
+use bashful_render::{Line, RawTail, output_lines};
 use tokio::sync::oneshot;
 
 use crate::direct::Writing;
@@ -29,11 +27,17 @@ const LISTENING: Listening = Listening { form: OutputForm::Raw, when_behind: Whe
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ColoredOutput(Arc<Mutex<RawOutput>>);
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct RawOutput {
     streams: [RawEnds; 2],
     /// Both streams, as they came.
     newest: RawTail,
+}
+
+impl Default for RawOutput {
+    fn default() -> Self {
+        Self { streams: Default::default(), newest: RawTail::new(NEWEST) }
+    }
 }
 
 impl ColoredOutput {
@@ -55,15 +59,8 @@ impl ColoredOutput {
 
     /// Adds colors to the newest text of both streams. The raw output may be ahead of it or behind, so a line of the same
     /// text is looked for anywhere in it.
-    pub(crate) fn paint_newest(&self, text: &str) -> String {
-        let raw = self.raw();
-        if !raw.newest.has_escapes() {
-            return text.to_owned();
-        }
-        let lines = output_lines(&raw.newest.text(NEWEST));
-        let colored: HashMap<String, String> = lines.iter().map(|line| (line.plain(), line.ansi())).collect();
-        let paint = |line| colored.get(line).map_or(line, String::as_str);
-        text.split('\n').map(paint).collect::<Vec<_>>().join("\n")
+    pub(crate) fn paint_newest(&self, text: String) -> String {
+        self.raw().newest.paint(text)
     }
 
     /// Adds colors to the text of a reply.
@@ -90,15 +87,15 @@ impl RawOutput {
         match heard {
             Heard::Chunk(Chunk { stream, bytes }) => {
                 self.streams[stream as usize].push(&bytes);
-                self.newest.push(&bytes, NEWEST);
+                self.newest.push(&bytes);
             }
             // Only the end of the output is known from here on.
             Heard::Dropped { .. } => {
                 for ends in &mut self.streams {
                     ends.is_whole = false;
-                    ends.tail = RawTail::default();
+                    ends.tail.clear();
                 }
-                self.newest = RawTail::default();
+                self.newest.clear();
             }
         }
     }
@@ -115,7 +112,7 @@ struct RawEnds {
 
 impl Default for RawEnds {
     fn default() -> Self {
-        Self { head: Vec::new(), is_whole: true, tail: RawTail::default() }
+        Self { head: Vec::new(), is_whole: true, tail: RawTail::new(KEPT) }
     }
 }
 
@@ -124,7 +121,7 @@ impl RawEnds {
         let room = if self.is_whole { KEPT - self.head.len() } else { 0 };
         self.head.extend_from_slice(&bytes[..room.min(bytes.len())]);
         self.is_whole &= bytes.len() <= room;
-        self.tail.push(bytes, KEPT);
+        self.tail.push(bytes);
     }
 
     fn has_escapes(&self) -> bool {
@@ -138,7 +135,7 @@ impl RawEnds {
         let mut lines: Vec<String> = body.split('\n').map(str::to_owned).collect();
         let head = output_lines(&String::from_utf8_lossy(&self.head));
         let painted = paint_equal(lines.iter_mut(), head.iter());
-        let tail = if self.is_whole { head } else { output_lines(&self.tail.text(KEPT)) };
+        let tail = if self.is_whole { head } else { output_lines(&self.tail.text()) };
         paint_equal(lines.iter_mut().skip(painted).rev(), tail.iter().rev());
         lines.join("\n") + end
     }
@@ -148,41 +145,6 @@ impl RawEnds {
 fn paint_equal<'a>(lines: impl Iterator<Item = &'a mut String>, raw: impl Iterator<Item = &'a Line>) -> usize {
     let same = lines.zip(raw).take_while(|(line, raw)| **line == raw.plain());
     same.map(|(line, raw)| *line = raw.ansi()).count()
-}
-
-/// The newest bytes of a stream.
-#[derive(Debug, Default)]
-struct RawTail {
-    bytes: Vec<u8>,
-    /// Earlier bytes are gone.
-    is_cut: bool,
-}
-
-impl RawTail {
-    fn push(&mut self, bytes: &[u8], most: usize) {
-        self.bytes.extend_from_slice(bytes);
-        // The buffer is shortened only now and then, which keeps small pieces cheap.
-        if self.bytes.len() > 2 * most {
-            self.bytes.drain(..self.bytes.len() - most);
-            self.is_cut = true;
-        }
-    }
-
-    fn has_escapes(&self) -> bool {
-        self.bytes.contains(&b'\x1b')
-    }
-
-    /// At most so many bytes of the end, from the start of a line unless there is only one.
-    fn text(&self, most: usize) -> String {
-        let from = self.bytes.len().saturating_sub(most);
-        let newest = &self.bytes[from..];
-        let line = if from > 0 || self.is_cut {
-            newest.iter().position(|byte| *byte == b'\n').map_or(0, |at| at + 1)
-        } else {
-            0
-        };
-        String::from_utf8_lossy(&newest[line..]).into_owned()
-    }
 }
 
 #[cfg(test)]
@@ -219,7 +181,7 @@ mod tests {
         for number in 0..all {
             ends.push(line(number).as_bytes());
         }
-        assert!(!ends.is_whole && ends.head.len() == KEPT && ends.tail.bytes.len() <= 2 * KEPT);
+        assert!(!ends.is_whole && ends.head.len() == KEPT);
         let shown = format!("line 0\nline 1\n\n[cut]\n\nline {}\nline {}\n", all - 2, all - 1);
         let blue = |number: usize| format!("\x1b[0;34mline {number}\x1b[0m\n");
         let expected = format!("{}{}\n[cut]\n\n{}{}", blue(0), blue(1), blue(all - 2), blue(all - 1));
@@ -231,15 +193,9 @@ mod tests {
         let colored = ColoredOutput::default();
         let bytes = b"old\n\x1b[32mgreen\x1b[m\nsec\x1b[31mret\x1b[m\n\x1b[33mahead\n".to_vec();
         colored.raw().push(Heard::Chunk(Chunk { stream: StreamName::Output, bytes }));
-        assert_eq!(colored.paint_newest("old\ngreen\n[withheld]\n"), "old\n\x1b[0;32mgreen\x1b[0m\n[withheld]\n");
-    }
-
-    #[test]
-    fn the_newest_text_begins_with_a_line() {
-        let mut tail = RawTail::default();
-        tail.push(b"one\ntwo\nthree", 100);
-        assert_eq!(tail.text(100), "one\ntwo\nthree");
-        assert_eq!(tail.text(7), "three");
-        assert_eq!(tail.text(3), "ree");
+        assert_eq!(
+            colored.paint_newest("old\ngreen\n[withheld]\n".to_owned()),
+            "old\n\x1b[0;32mgreen\x1b[0m\n[withheld]\n"
+        );
     }
 }

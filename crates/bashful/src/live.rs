@@ -165,10 +165,10 @@ impl LiveScreen {
 
     fn card_now(&self, live: &Live, elapsed: Duration) -> Card {
         let mut card = self.card.clone();
-        let newest = String::from_utf8_lossy(&live.newest);
+        let newest = String::from_utf8_lossy(&live.newest).into_owned();
         card.output = match &self.colored {
-            Some(colored) => colored.paint_newest(&newest),
-            None => newest.into_owned(),
+            Some(colored) => colored.paint_newest(newest),
+            None => newest,
         };
         let held = card.output.matches('\n').count() as u64;
         card.earlier_lines = live.lines.saturating_sub(held);

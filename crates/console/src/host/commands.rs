@@ -2,7 +2,7 @@
 //!
 //! Every command has a task of its own. Whatever goes wrong in it becomes the end of its card.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -12,7 +12,7 @@ use bashful_engine::{
     Approver, Canceller, CommandLog, CommandRecord, End, Exit, Fate, Heard, Listening, Live, OutputForm,
     OutputListener, OutputStream, StopReason, TerminalSize, WhenBehind,
 };
-use bashful_render::{CardExit, CardState};
+use bashful_render::{CardExit, CardState, RawTail};
 use bashful_screen::Size;
 use serde_json::{Map, Value};
 use tokio::sync::{mpsc, oneshot, watch};
@@ -156,7 +156,7 @@ async fn tool(
 ) {
     let (updates, newest) = mpsc::channel(UPDATES);
     caller.updates = Some(updates);
-    let (raw, listener, reading) = Tail::listen();
+    let (raw, listener, reading) = keep_colors();
     caller.listener = Some(listener);
     drop(tokio::spawn(tell_updates(newest, raw.clone(), card, messages.clone())));
     let answered = toolbox.call("bash", arguments.into(), caller).await;
@@ -164,7 +164,7 @@ async fn tool(
     let ending = match answered {
         Ok(answer) => {
             let ending = tool_ending(&answer, last.take());
-            Ending { timeout, text: painted(ending.text, &locked(&raw).text()), ..ending }
+            Ending { timeout, text: locked(&raw).paint(ending.text), ..ending }
         }
         Err(unknown) => Ending::failed(unknown.to_string()),
     };
@@ -174,14 +174,14 @@ async fn tool(
 
 async fn tell_updates(
     mut updates: mpsc::Receiver<Update>,
-    raw: Arc<Mutex<Tail>>,
+    raw: Arc<Mutex<RawTail>>,
     card: CardId,
     messages: mpsc::UnboundedSender<Message>,
 ) {
     while let Some(update) = updates.recv().await {
         // Those of a job come from the job itself.
         let Some(lines) = update.lines else { continue };
-        let text = painted(update.text.into_string(), &locked(&raw).text());
+        let text = locked(&raw).paint(update.text.into_string());
         let event = Event::Progress { card, text, bytes: update.bytes, lines };
         if messages.send(Message::Event(event)).is_err() {
             return;
@@ -243,13 +243,13 @@ async fn bang(
 ) {
     let (progress, newest) = watch::channel(Live::default());
     caller.progress = Some(progress);
-    let (raw, listener, reading) = Tail::listen();
+    let (raw, listener, reading) = keep_colors();
     caller.listener = Some(listener);
     drop(tokio::spawn(tell_progress(newest, Arc::clone(&raw), card, messages.clone())));
     let result = toolbox.bang(&command, caller).await;
     let _ = reading.await;
     let ending = match result {
-        Ok(result) => bang_ending(result, &locked(&raw).text()),
+        Ok(result) => bang_ending(result, &locked(&raw)),
         Err(BangError::Refused(why)) => Ending { state: CardState::Refused, ..Ending::failed(why) },
         Err(error) => Ending::failed(error.to_string()),
     };
@@ -257,7 +257,7 @@ async fn bang(
     toolbox.engine().sweep_if_due();
 }
 
-fn bang_ending(result: BashResult, raw: &str) -> Ending {
+fn bang_ending(result: BashResult, raw: &RawTail) -> Ending {
     let state = match (result.timed_out, result.cancelled, result.exit_code) {
         (true, ..) => CardState::TimedOut,
         (_, true, _) => CardState::Cancelled,
@@ -275,69 +275,37 @@ fn bang_ending(result: BashResult, raw: &str) -> Ending {
         artifact: result.artifact_id,
         timeout: None,
         job: None,
-        text: painted(result.output, raw),
+        text: raw.paint(result.output),
         notices: result.notices,
     }
 }
 
 async fn tell_progress(
     mut live: watch::Receiver<Live>,
-    raw: Arc<Mutex<Tail>>,
+    raw: Arc<Mutex<RawTail>>,
     card: CardId,
     messages: mpsc::UnboundedSender<Message>,
 ) {
     while live.changed().await.is_ok() {
         let Live { newest, bytes, lines, .. } = live.borrow_and_update().clone();
-        let text = painted(String::from_utf8_lossy(&newest).into_owned(), &locked(&raw).text());
+        let text = locked(&raw).paint(String::from_utf8_lossy(&newest).into_owned());
         if messages.send(Message::Event(Event::Progress { card, text, bytes, lines })).is_err() {
             return;
         }
     }
 }
 
-/// The text, with the colors of the lines that the raw output has in the very same words. The text of a reply has none, and what was
-/// redacted, redrawn or cut in it stays so.
-fn painted(text: String, raw: &str) -> String {
-    if !raw.contains("\x1b[") {
-        return text;
-    }
-    let plain = |line: &str| bashful_render::output_lines(line).first().map(bashful_render::Line::plain);
-    let colored = raw.lines().filter(|line| line.contains("\x1b["));
-    let colored: HashMap<String, &str> = colored.filter_map(|line| Some((plain(line)?, line))).collect();
-    let lines = text.split('\n').map(|line| colored.get(line).copied().unwrap_or(line));
-    lines.collect::<Vec<_>>().join("\n")
+/// Keeps the newest raw output, for its colors. The task ends with the output.
+fn keep_colors() -> (Arc<Mutex<RawTail>>, OutputListener, JoinHandle<()>) {
+    // A command never waits for its colors.
+    let listening = Listening { form: OutputForm::Raw, when_behind: WhenBehind::Drop };
+    let (listener, stream) = OutputListener::new(listening);
+    let tail = Arc::new(Mutex::new(RawTail::new(RAW_KEPT)));
+    let reading = tokio::spawn(keep_tail(stream, Arc::clone(&tail)));
+    (tail, listener, reading)
 }
 
-/// The newest raw output.
-#[derive(Debug, Default)]
-struct Tail(VecDeque<u8>);
-
-impl Tail {
-    /// Keeps what arrives at a listener. The task ends with the output.
-    fn listen() -> (Arc<Mutex<Self>>, OutputListener, JoinHandle<()>) {
-        // A command never waits for its colors.
-        let listening = Listening { form: OutputForm::Raw, when_behind: WhenBehind::Drop };
-        let (listener, stream) = OutputListener::new(listening);
-        let tail = Arc::new(Mutex::new(Self::default()));
-        let reading = tokio::spawn(keep_tail(stream, Arc::clone(&tail)));
-        (tail, listener, reading)
-    }
-
-    fn push(&mut self, bytes: &[u8]) {
-        self.0.extend(bytes);
-        if self.0.len() > 2 * RAW_KEPT {
-            self.0.drain(..self.0.len() - RAW_KEPT);
-        }
-    }
-
-    fn text(&self) -> String {
-        let skipped = self.0.len().saturating_sub(RAW_KEPT);
-        let bytes: Vec<u8> = self.0.iter().skip(skipped).copied().collect();
-        String::from_utf8_lossy(&bytes).into_owned()
-    }
-}
-
-async fn keep_tail(mut stream: OutputStream, tail: Arc<Mutex<Tail>>) {
+async fn keep_tail(mut stream: OutputStream, tail: Arc<Mutex<RawTail>>) {
     while let Some(heard) = stream.next().await {
         if let Heard::Chunk(chunk) = heard {
             locked(&tail).push(&chunk.bytes);
@@ -368,18 +336,5 @@ impl CommandLog for LastRecord {
     fn record(&self, record: &CommandRecord) {
         self.log.iter().for_each(|log| log.record(record));
         *locked(&self.record) = Some(record.clone());
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_lines_of_the_same_words_get_colors() {
-        let raw = "\x1b[31mred\x1b[0m\nplain\n\x1b[32msecret\x1b[0m\n";
-        let text = "[command failed: exit code 1]\nred\nplain\n***\n";
-        assert_eq!(painted(text.to_owned(), raw), "[command failed: exit code 1]\n\x1b[31mred\x1b[0m\nplain\n***\n");
-        assert_eq!(painted("as it is".to_owned(), "as it is"), "as it is");
     }
 }
