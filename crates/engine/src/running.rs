@@ -5,6 +5,8 @@
 
 mod attended;
 mod client;
+mod finish;
+mod handle;
 mod handover;
 mod line_limit;
 mod listen;
@@ -13,43 +15,39 @@ mod stream;
 
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use bashful_keeper::protocol::Leftover;
-use bashful_keeper::{End, Exit, StopReason};
+use bashful_keeper::{End, StopReason};
 use bashful_sys::boot_time;
 use bashful_sys::signal::Signal;
-use thiserror::Error;
 use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot, watch};
 use tokio::time::{Instant, sleep_until};
 
+pub use handle::{Dropped, Live, Running, StillInForeground, StreamName, Written};
 pub use handover::{InBackground, NotSent};
 pub use listen::{
     Chunk, Heard, Listening, OutputForm, OutputListener, OutputStream, TailUpdate, TailUpdates, WhenBehind,
 };
 
+pub(crate) use handle::RunRequest;
 use line_limit::LineLimit;
 use listen::Feed;
 use stream::{OutputSource, Stream};
 
-use crate::backend::{After, Attached, Backend, Outputs};
+use crate::Options;
+use crate::backend::{Attached, Backend, Outputs};
 use crate::capture::Capture;
 use crate::check::Checked;
 use crate::client_terminal::ClientView;
 use crate::command_log::LogEntry;
-use crate::condensing;
 use crate::last_lines::LastOfFirst;
 use crate::link::{Ended, Link};
 use crate::mask::Mask;
-use crate::mentions;
-use crate::outcome::{LeftBehind, Outcome, Output};
+use crate::outcome::Outcome;
 use crate::registry::{REGISTERED_AFTER, Registration, UPDATED_EVERY};
 use crate::request::Lines;
-use crate::sessions::{Entered, SessionOutcome, working_directory_of};
-use crate::sweeping;
+use crate::sessions::Entered;
 use crate::terminal::CommandTerminal;
-use crate::{ByteSize, LeftoverPolicy, Options};
 
 /// Shortest time between two updates of live output: nobody reads faster.
 const LIVE_EVERY: Duration = Duration::from_millis(50);
@@ -63,150 +61,6 @@ const HELD_AT_MOST: Duration = Duration::from_millis(20);
 /// A keeper that is silent for so long after it had to kill its tree never reports: the command may have stopped it.
 /// Longer than a keeper takes to find that a process cannot be killed.
 const OVERDUE_AFTER: Duration = Duration::from_secs(8);
-
-/// Newest output of a running command, and its size so far.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Live {
-    /// Newest part of the output, without withheld values.
-    pub newest: Vec<u8>,
-    /// Bytes written so far.
-    pub bytes: u64,
-    /// Lines written so far.
-    pub lines: u64,
-    /// Name of the client's terminal in which the command runs; none if it runs on its own. It is there from the first
-    /// value on.
-    pub client_terminal: Option<Arc<str>>,
-}
-
-/// A stream of a command.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum StreamName {
-    /// Standard output; also standard error if the two share a pipe.
-    Output,
-    /// Standard error.
-    Stderr,
-}
-
-/// Error: the keeper is gone, and nobody knows how the command ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-#[error("the job was dropped before it ended")]
-pub struct Dropped;
-
-/// A request of a caller to a running command.
-#[derive(Debug)]
-pub(crate) enum RunRequest {
-    Stop(StopReason),
-    /// Publish the newest output now.
-    Live,
-    /// Send a signal to the whole process tree.
-    Signal(u8),
-    /// Make it a job.
-    Background(oneshot::Sender<Result<InBackground, NotSent>>),
-}
-
-/// Counter of the bytes that a command writes. It stays valid after the handle was dropped.
-#[derive(Debug, Clone, Default)]
-pub struct Written(Arc<AtomicU64>);
-
-impl Written {
-    /// Bytes written so far, on both streams.
-    pub fn bytes(&self) -> u64 {
-        self.0.load(Ordering::Relaxed)
-    }
-}
-
-impl PartialEq for Written {
-    fn eq(&self, other: &Self) -> bool {
-        self.bytes() == other.bytes()
-    }
-}
-
-/// A command that runs on a task of its own. Dropping the handle stops it.
-#[derive(Debug)]
-pub struct Running {
-    pid: Option<i32>,
-    requests: mpsc::UnboundedSender<RunRequest>,
-    live: watch::Receiver<Live>,
-    written: Written,
-    outcome: oneshot::Receiver<Outcome>,
-}
-
-impl Running {
-    /// Process id of the shell, which is also that of its process group. None if the keeper was lost before it reported
-    /// one.
-    pub fn pid(&self) -> Option<i32> {
-        self.pid
-    }
-
-    /// Counter of the bytes that the command writes.
-    pub fn written(&self) -> Written {
-        self.written.clone()
-    }
-
-    /// Stops the command: `SIGTERM`, then `SIGKILL` after the grace. A second call kills it at once.
-    pub fn stop(&self, why: StopReason) {
-        // A command that has ended needs no stop.
-        let _ = self.requests.send(RunRequest::Stop(why));
-    }
-
-    /// Makes the command a job, without a restart and without loss. After an error the command continues in the
-    /// foreground. A dropped future leaves it unknown which of the two happened.
-    ///
-    /// ```standalone_crate
-    /// use std::sync::Arc;
-    /// use bashful_engine::{Caller, Engine, JobLimits, JobStore, Options, Request, Script, Stop};
-    ///
-    /// fn main() -> Result<(), Box<dyn std::error::Error>> {
-    ///     bashful_engine::keeper_main();
-    ///     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    ///     runtime.block_on(async {
-    ///         let directory = tempfile::tempdir()?;
-    ///         let jobs = Arc::new(JobStore::new(directory.path().join("jobs"), JobLimits::default()));
-    ///         let mut options = Options::new("/bin/bash".into(), "/".into()).inherit();
-    ///         options.jobs = Some(Arc::clone(&jobs));
-    ///         let engine = Engine::new(options)?;
-    ///
-    ///         let started = engine.start(Request::new(Script::new("sleep 1000")?), Caller::default()).await?;
-    ///         let running = started.running().ok_or("refused")?;
-    ///         let sent = running.send_to_background().await.map_err(|_| "it goes on in the foreground")?;
-    ///         jobs.stop(sent.job.id, Stop::Ask).await?;
-    ///         jobs.wait_until_gone(sent.job.id).await?;
-    ///         Ok(())
-    ///     })
-    /// }
-    /// ```
-    pub async fn send_to_background(self) -> Result<InBackground, StillInForeground> {
-        let (answer, answered) = oneshot::channel();
-        let sent = match self.requests.send(RunRequest::Background(answer)) {
-            Ok(()) => answered.await.unwrap_or(Err(NotSent::Ended)),
-            Err(_) => Err(NotSent::Ended),
-        };
-        sent.map_err(|why| StillInForeground { running: self, why })
-    }
-
-    /// The newest output, now and after every change, at most every 50 ms. The last value has the final output, and
-    /// then the channel closes. [`Caller::listener`](crate::Caller::listener) gets all of the output.
-    pub fn live(&self) -> watch::Receiver<Live> {
-        let live = self.live.clone();
-        // After the end, the last value is already there.
-        let _ = self.requests.send(RunRequest::Live);
-        live
-    }
-
-    /// Waits for the end. A dropped future leaves the command running; call again to wait on.
-    pub async fn wait(&mut self) -> Result<Outcome, Dropped> {
-        (&mut self.outcome).await.map_err(|_| Dropped)
-    }
-}
-
-/// A command that could not become a job. It continues.
-#[derive(Debug)]
-pub struct StillInForeground {
-    /// The command, still in the foreground.
-    pub running: Running,
-    /// Reason why it is not a job.
-    pub why: NotSent,
-}
 
 /// A running command with its streams and channels, up to its end. Dropping it stops the command.
 pub(crate) struct Run {
@@ -476,7 +330,7 @@ impl Run {
 
     fn update_written(&self) {
         let bytes = self.streams.iter().map(|stream| stream.capture.bytes()).sum();
-        self.written.0.store(bytes, Ordering::Relaxed);
+        self.written.set(bytes);
     }
 
     /// Reads output that has been written, or a good part of it.
@@ -528,155 +382,6 @@ impl Run {
         }
         self.add_client_text(&mut live);
         live
-    }
-
-    /// True if the leftover processes have to be stopped before the reply.
-    fn must_stop_leftovers(&self, end: End, left: &[Leftover]) -> bool {
-        !left.is_empty() && end != End::Lost && self.options.leftovers == LeftoverPolicy::Stop
-    }
-
-    async fn finish(&mut self, end: End, left: Vec<Leftover>, shell_stays: bool, elapsed: Duration) -> Outcome {
-        self.drain();
-        self.link_is_free =
-            left.is_empty() && matches!(end, End::Own(_)) && !self.stop_was_sent && self.terminal.is_none();
-        let (end, elapsed) = match (self.shell_end.take(), end) {
-            // The shell had ended by itself; the stop was for its leftover processes.
-            (Some((own, elapsed)), End::Stopped { .. }) => (own, elapsed),
-            (_, end) => (end, elapsed),
-        };
-        // The processes of a session that is over are being stopped.
-        let is_over = self.session.is_some() && !shell_stays;
-        let leftover = if left.is_empty() || is_over { None } else { self.hand_over_leftovers(left).await };
-        tracing::debug!(pid = self.pid, ?end, ?elapsed, "ended");
-        if self.session.is_none() && self.options.ready > 0 {
-            self.backend.prepare(&self.checked, After::Command);
-        }
-        self.outcome(end, leftover, elapsed, shell_stays)
-    }
-
-    async fn lost(&mut self) -> Outcome {
-        let elapsed = self.elapsed_at(boot_time());
-        tracing::error!(pid = self.pid, "the keeper is gone");
-        self.backend.clean_up(self.link.supervisor()).await;
-        self.drain();
-        self.outcome(End::Lost, None, elapsed, false)
-    }
-
-    fn outcome(&mut self, end: End, leftover: Option<LeftBehind>, elapsed: Duration, shell_stays: bool) -> Outcome {
-        self.end_live_output();
-        // A filter would take a missing beginning for a quiet one.
-        if !self.lost_beginning {
-            self.condense(end, leftover.as_ref());
-        }
-        let (mut output, stderr) = self.outputs();
-        if self.lost_beginning {
-            (output.artifact, output.not_saved) = (None, Some(client::BEGINNING_LOST.to_owned()));
-        }
-        let saved =
-            self.streams.iter().filter_map(|stream| stream.capture.saved_on_disk()).reduce(|one, two| one + two);
-        if let (Some(store), Some(bytes)) = (&self.options.artifacts, saved) {
-            store.add_used(bytes);
-            sweeping::sweep_aside_if_due(&self.options);
-        }
-        let (end, cut_off) = self.line_limit.judge(end);
-        let elapsed = match end {
-            // The keeper counts from a moment before the engine does.
-            End::Stopped { why: StopReason::TimeUp, .. } => elapsed.max(self.checked.plan().lifetime.0),
-            _ => elapsed,
-        };
-        if self.session.is_some() {
-            self.link_is_free = shell_stays;
-        }
-        let session = self.session.take().map(|Entered { name, is_new, lost_before, has_others, .. }| SessionOutcome {
-            name,
-            is_new,
-            lost_before,
-            shell_stays,
-            has_others,
-            directory: self.checked.plan().directory.clone(),
-            now_in: self.pid.filter(|_| shell_stays).and_then(working_directory_of),
-        });
-        let has_failed = match end {
-            End::Own(exit) => exit != Exit::Code(0),
-            // The command may have waited for a variable that it lacked.
-            End::Stopped { why, .. } => why == StopReason::TimeUp,
-            End::Lost => false,
-        };
-        let missed = if has_failed { self.missing_variables(&output, stderr.as_ref()) } else { Vec::new() };
-        Outcome {
-            end,
-            output,
-            stderr,
-            leftover,
-            elapsed,
-            pid: self.pid,
-            cut_off,
-            session,
-            missed,
-            client_terminal: self.client.as_ref().map(|client| Arc::clone(&client.terminal_id)),
-            lost_beginning: self.lost_beginning,
-            notices: std::mem::take(&mut self.end_notices),
-        }
-    }
-
-    /// Names of withheld variables that the command may have needed.
-    fn missing_variables(&self, output: &Output, stderr: Option<&Output>) -> Vec<String> {
-        let plan = self.checked.plan();
-        let shown: Vec<_> = std::iter::once(&output.clip).chain(stderr.map(|stderr| &stderr.clip)).collect();
-        mentions::mentioned(&plan.environment.withheld, plan.script.as_bytes(), &shown)
-    }
-
-    /// Condenses the output of a known command. Of split streams, one has to be empty: otherwise nobody knows the order
-    /// of the lines. Streams that were split for a `| head` are left alone, as those of every pipe.
-    fn condense(&mut self, end: End, leftover: Option<&LeftBehind>) {
-        let Some(exit_code) = condensing::exit_code(end, leftover) else { return };
-        let plan = self.checked.plan();
-        if self.streams.len() > 1 && plan.lines.is_some() {
-            return;
-        }
-        let mut written = self.streams.iter_mut().filter(|stream| stream.capture.bytes() > 0);
-        if let (Some(stream), None) = (written.next(), written.next()) {
-            let shorten = |text: &str| self.options.condensing.shorten(plan.given_script(), text, exit_code);
-            stream.capture.condense(&self.mask, shorten);
-        }
-    }
-
-    /// Sends listeners the unfinished last line, and then the end of the stream.
-    fn end_live_output(&mut self) {
-        if self.is_watched() {
-            self.publish_live();
-        }
-        let Some(mut feed) = self.feed.take() else { return };
-        for Stream { name, capture, .. } in &self.streams {
-            feed.push(*name, &capture.unfinished_line());
-        }
-    }
-
-    /// Output written so far, and stderr if the streams are split.
-    fn outputs(&mut self) -> (Output, Option<Output>) {
-        let limit = self.checked.plan().window.limit();
-        let mut outputs: Vec<Output> = self.outputs_within(&[limit; 2]);
-        // Streams that are split only because of a line limit are shown as one text, and share its limit.
-        if let (Some(_), [output, stderr]) = (self.checked.plan().lines, outputs.as_slice()) {
-            let sizes = [output.clip.text_bytes(), stderr.clip.text_bytes()];
-            if sizes.iter().sum::<u64>() > limit.0 {
-                let rest = |other: u64| ByteSize(limit.0 - other.min(limit.0 / 2));
-                outputs = self.outputs_within(&[rest(sizes[1]), rest(sizes[0])]);
-            }
-        }
-        let mut outputs = outputs.into_iter().map(|output| Output { limit, ..output });
-        let mut output = outputs.next().expect("every command has one stream at least");
-        if self.terminal.is_some() {
-            // Every terminal ends lines so.
-            output.changes.crlf_lines = 0;
-        }
-        (Output { wanted: self.checked.plan().lines, ..output }, outputs.next())
-    }
-
-    /// The outputs, each with at most this much text.
-    fn outputs_within(&mut self, limits: &[ByteSize; 2]) -> Vec<Output> {
-        let with_limits = self.streams.iter_mut().zip(limits);
-        with_limits.map(|(stream, limit)| stream.capture.output(&self.mask, *limit)).collect()
     }
 
     /// Closes the stream whose wanted lines have come. Processes that write to it get `SIGPIPE`.
