@@ -11,7 +11,7 @@ export interface ServiceInfo {
   limits: { lineBytes: number; requests: number };
 }
 
-/** The end of a command. `output` is clean text: the end of a long output, the whole of which is `artifactId`. */
+/** The end of a command. `output` is clean text: the beginning and the end of a long output, the whole of which is `artifactId`. */
 export interface RunResult {
   output: string;
   /** 128+N after signal N. Absent if the command was stopped. */

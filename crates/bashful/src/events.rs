@@ -47,16 +47,17 @@ pub(crate) fn main(args: &RunArgs, file: Option<&Path>) -> Result<Exit, Box<dyn 
         let (_, output) = stdio();
         let mut run = Box::pin(run_one(service, request, output, aborted));
         let mut interrupted = None;
-        loop {
+        let written = loop {
             tokio::select! {
-                () = &mut run => break,
+                written = &mut run => break written,
                 number = signals.next() => {
                     interrupted = Some(number);
                     // Without effect once the command has ended.
                     let _ = aborts.send(());
                 }
             }
-        }
+        };
+        written.map_err(|error| format!("cannot write the output: {error}"))?;
         Ok(interrupted.map_or_else(|| last.exit(), Exit::Signal))
     });
     runtime.shutdown_background();

@@ -51,7 +51,8 @@ pub(crate) fn main(args: &RpcArgs, file: Option<&Path>) -> Result<Exit, Box<dyn 
             signals.next().await;
         };
         // The future is large, so it goes on the heap.
-        Box::pin(serve(service, input, output, asked_to_end)).await?;
+        let served = Box::pin(serve(service, input, output, asked_to_end)).await;
+        served.map_err(|error| format!("the connection to the host failed: {error}"))?;
         Ok(Exit::Code(0))
     });
     // A thread may still wait for input that never comes. Dropping the runtime closes the sockets of all keepers,

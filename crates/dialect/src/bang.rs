@@ -10,8 +10,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bashful_engine::{
-    Approver, Caller, Cancellation, Clip, End, Exit, Finished, Lifetime, Live, Output, OutputListener, Redactor, Reply,
-    Request, RunError, Script, ScriptError, SessionName, StopReason, error_chain,
+    Approver, Caller, Cancellation, Clip, End, Exit, Finished, Lifetime, Live, Output, OutputListener, PlanError,
+    Redactor, Reply, Request, RunError, Script, ScriptError, SessionName, StopReason, error_chain,
 };
 use bashful_render::visible_lines;
 use serde::Serialize;
@@ -23,14 +23,14 @@ use crate::pi;
 use crate::text::{self, Reader};
 use crate::toolbox::{OWN_SHELL, Toolbox};
 
-/// Begins the name of the session that is a person's shell; its key follows.
-pub const BANG_PREFIX: &str = "bang-";
+/// The shell of a caller that names none.
+const USUAL_SHELL: &str = "shell";
 
 /// The caller of a person's command.
 #[derive(Default)]
 pub struct BangCaller {
-    /// Name of the person's shell. Commands of one name share directory, variables and functions. A command that finds
-    /// the shell busy gets a new one, in the same directory.
+    /// Name of the person's shell; one for all callers if it is empty. Commands of one name share directory, variables and
+    /// functions. A command that finds the shell busy gets a new one, in the same directory.
     pub key: String,
     /// Directory to change to first; none to stay where the shell is.
     pub workdir: Option<PathBuf>,
@@ -78,7 +78,7 @@ pub struct BashResult {
     pub output_lines: u64,
     /// Bytes that are shown.
     pub output_bytes: u64,
-    /// Id of the artifact with the whole output.
+    /// Id of the artifact with the whole output. A notice tells what it lacks, if the disk was full.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub artifact_id: Option<String>,
     /// Directory of the shell after the command.
@@ -102,6 +102,12 @@ pub enum BangError {
     /// The guard refused the command.
     #[error("{0}")]
     Refused(String),
+    /// The directory cannot be used.
+    #[error("{0}")]
+    Directory(String),
+    /// The name or the value of a variable is invalid.
+    #[error("{0}")]
+    Variable(String),
     /// The engine failed.
     #[error("{0}")]
     Failed(String),
@@ -185,7 +191,8 @@ impl Toolbox {
             None => None,
             Some(_) => match self.bang_shells.take(&caller.key) {
                 Ok(shell) => {
-                    request.session = Some(SessionName::new(format!("{BANG_PREFIX}{}", caller.key))?);
+                    let key = if caller.key.is_empty() { USUAL_SHELL } else { &caller.key };
+                    request.session = Some(SessionName::of_person(key)?);
                     request.env_apart = true;
                     Some(shell)
                 }
@@ -228,7 +235,16 @@ impl Toolbox {
     }
 
     fn failed(&self, error: &RunError) -> BangError {
-        BangError::Failed(self.engine().redactor().redact(error_chain(error)).into_string())
+        use PlanError::{Directory, Env, NoDirectory, NoEntry, NotADirectory};
+
+        let text = self.engine().redactor().redact(error_chain(error)).into_string();
+        match error {
+            RunError::Plan(NoDirectory { .. } | NotADirectory { .. } | NoEntry { .. } | Directory { .. }) => {
+                BangError::Directory(text)
+            }
+            RunError::Plan(Env(_)) => BangError::Variable(text),
+            _ => BangError::Failed(text),
+        }
     }
 }
 
@@ -239,6 +255,7 @@ fn result(finished: &Finished, mut notices: Vec<String>) -> BashResult {
     notices.extend(text::session_notices(outcome));
     notices.extend(text::withheld_notice(outcome));
     notices.extend(text::output_notices(output));
+    notices.extend(text::not_saved_notice(output));
     notices.extend(outcome.leftover.as_ref().map(|left| text::leftover(left, Reader::Program)));
     let truncation = output.truncation();
     let (output_lines, output_bytes) = truncation

@@ -57,7 +57,7 @@ mod updates;
 pub use answer::{Answer, Conclusion, ResourceLink};
 pub use approval::{Allowable, allow_line, how_to_allow, question, shell_quoted};
 pub use arguments::{ClampedTimeout, Limits, MOST_IN_BACKGROUND, MOST_SECONDS, clamp_timeout, unique};
-pub use bang::{BANG_PREFIX, BangCaller, BangError, BashResult};
+pub use bang::{BangCaller, BangError, BashResult};
 pub use bashful_render::{visible, visible_lines};
 pub use dialect::{Dialect, UnknownDialect};
 pub use job_calls::JobOutput;

@@ -118,6 +118,13 @@ fn saved_text(output: &Output, place: impl FnOnce(&ArtifactFacts) -> String) -> 
     })
 }
 
+/// Tells that the whole of a cut output is not on disk, and why. None if it is, or if the engine saves no output.
+pub(crate) fn not_saved_notice(output: &Output) -> Option<String> {
+    let is_cut = matches!(output.clip, Clip::Cut { .. });
+    let is_saved = output.artifact.as_ref().is_some_and(|artifact| missing(artifact).is_none());
+    saved_text(output, |_| String::new()).filter(|_| is_cut && !is_saved)
+}
+
 /// First words of every notice about output that an artifact lacks.
 pub(crate) const NOT_SAVED: &str = "Full output was not saved completely";
 
@@ -171,7 +178,7 @@ pub fn session_notices(outcome: &Outcome) -> Vec<String> {
     let Some(SessionOutcome { name, is_new, lost_before, has_others, shell_stays, .. }) = &outcome.session else {
         return Vec::new();
     };
-    let name = name.as_str();
+    let name = name.as_given();
     let lost = lost_before.as_ref().map(|why| {
         format!("session {name:?} was restarted before this command ({why}); its variables, functions and directory are gone")
     });

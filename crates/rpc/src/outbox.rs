@@ -4,7 +4,9 @@
 //! then left out of the events where the engine keeps it, and no other command notices.
 
 use std::io;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use serde::Serialize;
 use tokio::io::{AsyncWrite, AsyncWriteExt};
@@ -19,45 +21,88 @@ const WAITING: usize = 16;
 /// Small frames are joined up to this size in bytes, so that many of them take one write.
 const JOINED: usize = 64 * 1024;
 
+/// Bytes written at once, so that a slow reader can be told from one that does not read.
+const PIECE: usize = 64 * 1024;
+
+/// A host that takes nothing for so long does not read.
+const STALLED: Duration = Duration::from_secs(5);
+
 /// The host hung up, so nobody reads what is sent.
 #[derive(Debug)]
 pub(crate) struct HungUp;
 
 /// The sending end. Clones send to the same host.
 #[derive(Debug, Clone)]
-pub(crate) struct Outbox(mpsc::Sender<Vec<u8>>);
+pub(crate) struct Outbox {
+    frames: mpsc::Sender<Vec<u8>>,
+    pieces: Arc<Pieces>,
+}
+
+/// Counts the pieces that were begun and that the host has taken.
+#[derive(Debug, Default)]
+struct Pieces {
+    begun: AtomicU64,
+    taken: AtomicU64,
+}
 
 impl Outbox {
-    /// Starts the writing task, which ends when all senders are dropped and all frames are written, or the host hangs up.
-    pub(crate) fn new(output: impl AsyncWrite + Send + Unpin + 'static) -> (Self, JoinHandle<()>) {
+    /// Starts the writing task, which ends when all senders are dropped and all frames are written, the host hangs up, or
+    /// writing fails. The end of the task closes the channel, which ends the service.
+    pub(crate) fn new(output: impl AsyncWrite + Send + Unpin + 'static) -> (Self, JoinHandle<io::Result<()>>) {
         let (send, frames) = mpsc::channel(WAITING);
+        let pieces = Arc::<Pieces>::default();
+        let writing = write(frames, output, Arc::clone(&pieces));
         let writing = tokio::spawn(async move {
-            // A host that hung up closes the channel, which ends the service.
-            let _ = write(frames, output).await;
+            // Hanging up is no fault of anybody.
+            writing.await.or_else(|error| if error.kind() == io::ErrorKind::BrokenPipe { Ok(()) } else { Err(error) })
         });
-        (Self(send), writing)
+        (Self { frames: send, pieces }, writing)
+    }
+
+    /// Resolves when something waits to be written, and the host takes nothing.
+    pub(crate) fn stalled(&self) -> impl Future<Output = ()> + use<> {
+        let pieces = Arc::clone(&self.pieces);
+        async move {
+            let mut last = None;
+            loop {
+                let now = (pieces.begun.load(Ordering::Relaxed), pieces.taken.load(Ordering::Relaxed));
+                if now.0 > now.1 && last == Some(now) {
+                    return;
+                }
+                last = Some(now);
+                tokio::time::sleep(STALLED).await;
+            }
+        }
     }
 
     /// Sends a frame, once there is room.
     pub(crate) async fn send(&self, frame: &impl Serialize) -> Result<(), HungUp> {
-        self.0.send(line(frame)).await.map_err(|_| HungUp)
+        self.frames.send(line(frame)).await.map_err(|_| HungUp)
     }
 
     /// Resolves when the host has hung up.
     pub(crate) async fn hung_up(&self) {
-        self.0.closed().await;
+        self.frames.closed().await;
     }
 }
 
-async fn write(mut frames: mpsc::Receiver<Vec<u8>>, mut output: impl AsyncWrite + Unpin) -> io::Result<()> {
+async fn write(
+    mut frames: mpsc::Receiver<Vec<u8>>,
+    mut output: impl AsyncWrite + Unpin,
+    pieces: Arc<Pieces>,
+) -> io::Result<()> {
     while let Some(mut frame) = frames.recv().await {
         while frame.len() < JOINED
             && let Ok(next) = frames.try_recv()
         {
             frame.extend_from_slice(&next);
         }
-        output.write_all(&frame).await?;
-        output.flush().await?;
+        for piece in frame.chunks(PIECE) {
+            pieces.begun.fetch_add(1, Ordering::Relaxed);
+            output.write_all(piece).await?;
+            output.flush().await?;
+            pieces.taken.fetch_add(1, Ordering::Relaxed);
+        }
     }
     output.shutdown().await
 }
@@ -91,7 +136,7 @@ impl Events {
 
     /// Sends an event, which gets the next number.
     pub(crate) async fn send(&self, event: impl FnOnce(u64) -> Event) -> Result<(), HungUp> {
-        let room = self.outbox.0.reserve().await.map_err(|_| HungUp)?;
+        let room = self.outbox.frames.reserve().await.map_err(|_| HungUp)?;
         // Two senders of one request must not overtake each other between number and channel.
         let mut next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
         room.send(line(&event(*next)));

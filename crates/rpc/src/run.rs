@@ -116,6 +116,9 @@ impl Connection {
             BashRequest { pty: Some(true), .. } => return needs_tool("pty"),
             BashRequest { stdin: Some(true), .. } => return needs_tool("stdin"),
             BashRequest { patience: Some(_), .. } => return needs_tool("patience"),
+            BashRequest { session: Some(name), .. } if name.is_empty() => {
+                return Err(RpcError::in_field("session", "a session needs a name"));
+            }
             BashRequest { mode: Some(Mode::Background), .. } => {
                 return Err(RpcError::in_field("mode", "mode \"background\" needs \"as\": \"tool\""));
             }
@@ -291,6 +294,8 @@ fn error_of_bang(error: BangError) -> RpcError {
     match error {
         BangError::Script(error) => RpcError::in_field("command", error.to_string()),
         BangError::Key(error) => RpcError::in_field("session", error.to_string()),
+        BangError::Directory(text) => RpcError::in_field("cwd", text),
+        BangError::Variable(text) => RpcError::in_field("env", text),
         BangError::Refused(text) => RpcError::new(ErrorCode::Refused, text),
         other => RpcError::new(ErrorCode::Failed, other.to_string()),
     }

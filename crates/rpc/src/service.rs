@@ -11,7 +11,7 @@ use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
@@ -83,8 +83,8 @@ enum Over {
 }
 
 /// Serves a host until the input ends, the host asks for it, or `stop` resolves. Commands are stopped then with their whole
-/// process trees, and jobs go on. A frame that was begun is written to its end, however late the host reads it, unless
-/// `stop` resolves. A dropped future stops all commands too.
+/// process trees, and jobs go on. Frames are then written to their end, as long as the host reads. The error is one of reading
+/// or writing; a host that hangs up is none. A dropped future stops all commands too.
 ///
 /// ```
 /// # use bashful_dialect::{Dialect, Limits, Toolbox};
@@ -114,23 +114,37 @@ pub async fn serve(
     stop: impl Future<Output = ()>,
 ) -> io::Result<()> {
     let (outbox, writing) = Outbox::new(output);
-    let mut stop = pin!(stop);
-    let served = tokio::select! {
-        served = serve_requests(service, input, outbox.clone()) => served,
-        () = outbox.hung_up() => Ok(()),
-        () = &mut stop => return Ok(()),
+    let (end, ended) = oneshot::channel();
+    let stalled = outbox.stalled();
+    let served = async {
+        let served = tokio::select! {
+            served = serve_requests(service, input, outbox.clone(), end) => served,
+            () = outbox.hung_up() => Ok(()),
+        };
+        drop(outbox);
+        // The task itself fails only by a panic, which is reported already.
+        served.and(writing.await.unwrap_or(Ok(())))
     };
-    drop(outbox);
+    let given_up = async {
+        match ended.await {
+            Ok(()) => stalled.await,
+            Err(_) => std::future::pending().await,
+        }
+    };
     tokio::select! {
-        // The task fails only by a panic, which is reported already.
-        _ = writing => {}
-        () = stop => {}
+        served = served => served,
+        () = given_up => Ok(()),
+        () = stop => Ok(()),
     }
-    served
 }
 
-/// Serves until no more requests are read and all are answered or dropped.
-async fn serve_requests(service: Service, input: impl AsyncRead + Send + Unpin, outbox: Outbox) -> io::Result<()> {
+/// Serves until no more requests are read and all are answered or dropped. Tells `end` when no more are read.
+async fn serve_requests(
+    service: Service,
+    input: impl AsyncRead + Send + Unpin,
+    outbox: Outbox,
+    end: oneshot::Sender<()>,
+) -> io::Result<()> {
     let connection = Arc::new(Connection::new(service, outbox));
     let mut requests = JoinSet::new();
     // An input that cannot be read has ended.
@@ -138,6 +152,8 @@ async fn serve_requests(service: Service, input: impl AsyncRead + Send + Unpin, 
         Ok(over) => (over, Ok(())),
         Err(error) => (Over::EndOfInput, Err(error)),
     };
+    // Nobody may listen.
+    let _ = end.send(());
     match over {
         Over::EndOfInput => {
             let all = async { while requests.join_next().await.is_some() {} };
@@ -157,13 +173,14 @@ async fn serve_requests(service: Service, input: impl AsyncRead + Send + Unpin, 
 }
 
 /// Runs one command as a request with the id `"run"` would: its events and its response are written. Each message of
-/// `aborts` aborts it, as `abort_bash` does. A host that hangs up does not stop the command.
+/// `aborts` aborts it, as `abort_bash` does. A host that hangs up does not stop the command, and neither does an output that
+/// cannot be written; that is the error.
 pub async fn run_one(
     service: Service,
     request: BashRequest,
     output: impl AsyncWrite + Send + Unpin + 'static,
     mut aborts: mpsc::UnboundedReceiver<()>,
-) {
+) -> io::Result<()> {
     let (outbox, writing) = Outbox::new(output);
     let connection = Connection::new(service, outbox);
     let id = RequestId::try_from(Value::from("run")).ok();
@@ -177,8 +194,8 @@ pub async fn run_one(
         }
     }
     drop(connection);
-    // The task fails only by a panic, which is reported already.
-    let _ = writing.await;
+    // The task itself fails only by a panic, which is reported already.
+    writing.await.unwrap_or(Ok(()))
 }
 
 impl Connection {

@@ -1,7 +1,6 @@
 //! Requests about persistent shells. A service sees those that its own commands use.
 
-use bashful_dialect::BANG_PREFIX;
-use bashful_engine::{EndSessionError, SessionEntry, SessionStore, error_chain};
+use bashful_engine::{EndSessionError, PERSON_PREFIX, SessionEntry, SessionStore, error_chain};
 
 use crate::service::{Answered, Connection};
 use crate::wire::{DoneData, ErrorCode, RpcError, SessionEndRequest, SessionInfo, SessionsData, Surface};
@@ -44,7 +43,7 @@ impl Connection {
 
 /// The surface that uses a session, and the name by which the host knows it.
 fn surface_and_name(name: &str) -> (Surface, &str) {
-    name.strip_prefix(BANG_PREFIX).map_or((Surface::Tool, name), |key| (Surface::Bang, key))
+    name.strip_prefix(PERSON_PREFIX).map_or((Surface::Tool, name), |key| (Surface::Bang, key))
 }
 
 impl From<SessionEntry> for SessionInfo {

@@ -29,7 +29,7 @@ class ServiceInfo:
 
 @dataclass(frozen=True)
 class Result:
-    """The end of a command. `output` is clean text: the end of a long output, the whole of which is `artifact_id`."""
+    """The end of a command. `output` is clean text: the beginning and the end of a long output, the whole of which is `artifact_id`."""
 
     output: str
     cancelled: bool

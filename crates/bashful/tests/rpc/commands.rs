@@ -238,6 +238,29 @@ fn a_model_is_given_the_tools_and_calls_them() {
 }
 
 #[test]
+fn a_tool_cannot_name_the_shell_of_a_person() {
+    let home = home();
+    let mut host = Host::new(&home);
+    assert_eq!(host.bash("X=5")["exitCode"], 0);
+    let tool = json!({ "id": 1, "type": "bash", "as": "tool", "command": "echo <$X>", "session": "bang-connection" });
+    let response = host.ask(&tool).to_string();
+    assert!(response.contains("names that begin with `bang-` are for shells of people"), "{response}");
+    // A name may be as long on both surfaces.
+    let long = "n".repeat(100);
+    for surface in ["bang", "tool"] {
+        let request = json!({ "id": 2, "type": "bash", "as": surface, "command": "echo $((6 * 7))", "session": long });
+        assert!(host.data(&request).to_string().contains("42"));
+    }
+    // A notice has the name that the host gave.
+    let ended = host.bash("exit 3");
+    assert_eq!(
+        ended["notices"],
+        json!(["the shell of session \"connection\" has ended; the next command starts a new one"])
+    );
+    ends_well(host, &home);
+}
+
+#[test]
 fn options_of_the_tool_are_refused_by_name_on_the_surface_without_them() {
     let home = home();
     let mut host = Host::new(&home);
@@ -249,6 +272,9 @@ fn options_of_the_tool_are_refused_by_name_on_the_surface_without_them() {
         ("command", json!("")),
         ("command", json!("a\u{0}b")),
         ("session", json!("a/b\n")),
+        ("session", json!("")),
+        ("cwd", json!("/no/such/directory")),
+        ("env", json!({ "A=B": "c" })),
     ];
     for (field, value) in wrong {
         let mut request = json!({ "id": 1, "type": "bash", "command": "true" });

@@ -189,3 +189,28 @@ fn one_command_writes_all_of_its_output_in_events() {
     assert!(text == expected, "{} bytes", text.len());
     assert_eq!(response["stream"]["droppedBytes"], 0);
 }
+
+#[test]
+fn events_that_cannot_be_written_are_an_error() {
+    let home = home();
+    let full = std::fs::File::options().write(true).open("/dev/full").expect("it is there");
+    let output = home.command(&["run", "--events", "touch ran; echo a"]).stdout(full).output().expect("it runs");
+    assert_eq!(output.status.code(), Some(125));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("cannot write the output: No space left"), "{said}");
+    assert!(home.path().join("ran").exists(), "the command ran all the same");
+}
+
+#[test]
+fn output_that_a_full_disk_did_not_take_is_told() {
+    let home = home();
+    let script = "mkdir -p state && mount -t tmpfs -o size=1m none state && XDG_STATE_HOME=$PWD/state \
+                  \"$0\" run --events 'seq 1000000'";
+    let args = ["--user", "--map-root-user", "--mount", "sh", "-c", script, crate::BASHFUL];
+    let output = home.wrapped("unshare", &args).output().expect("unshare");
+    let last = String::from_utf8_lossy(&output.stdout).lines().last().expect("a response").to_owned();
+    let response: Value = serde_json::from_str(&last).expect("it is JSON");
+    assert_eq!(response["data"]["truncated"], true, "{last}");
+    let notice = response["data"]["notices"][0].as_str().expect("a notice");
+    assert!(notice.starts_with("Full output was not saved completely") && notice.contains("No space left"), "{notice}");
+}

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use bashful_engine::{Input, JobPart, Request, Script, SessionName, Stop, Streams, TerminalRequest};
+use bashful_engine::{Input, JobPart, PERSON_PREFIX, Request, Script, SessionName, Stop, Streams, TerminalRequest};
 use bashful_sys::signal;
 use serde::Deserialize;
 use serde_json::Value;
@@ -125,6 +125,10 @@ pub(crate) fn bash(arguments: Value, limits: &Limits) -> Result<Call, ArgumentEr
     request.env = variables(args.env);
     let session = args.session.map(SessionName::new).transpose();
     request.session = session.map_err(|error| ArgumentError::Invalid(format!("`session`: {error}")))?;
+    if request.session.as_ref().is_some_and(SessionName::is_of_person) {
+        let why = format!("`session`: names that begin with `{PERSON_PREFIX}` are for shells of people");
+        return Err(ArgumentError::Invalid(why));
+    }
     if args.stdin == Some(true) {
         if mode != Mode::Background {
             return Err(ArgumentError::Invalid("`stdin` needs mode \"background\"".to_owned()));

@@ -24,6 +24,9 @@ pub(crate) use store::{SessionsInUse, working_directory_of};
 /// Longest name, in characters.
 const LONGEST_NAME: usize = 100;
 
+/// Begins the name of a session that is a person's own shell.
+pub const PERSON_PREFIX: &str = "bang-";
+
 /// Name of a session, as its users know it.
 ///
 /// ```
@@ -47,13 +50,31 @@ impl SessionName {
     /// Checks a name, and keeps it as it is.
     pub fn new(name: impl Into<String>) -> Result<Self, BadSessionName> {
         let name = name.into();
-        if name.trim().is_empty() || name.chars().count() > LONGEST_NAME || name.chars().any(char::is_control) {
+        let given = name.strip_prefix(PERSON_PREFIX).unwrap_or(&name);
+        if given.trim().is_empty() || given.chars().count() > LONGEST_NAME || given.chars().any(char::is_control) {
             return Err(BadSessionName { name: name.chars().take(LONGEST_NAME).collect() });
         }
         Ok(Self(name))
     }
 
-    /// The name as it was given.
+    /// The name of a person's own shell. Tools have to refuse [names of this kind](Self::is_of_person), so that no model
+    /// shares a shell with a person.
+    pub fn of_person(name: &str) -> Result<Self, BadSessionName> {
+        let Self(name) = Self::new(name)?;
+        Ok(Self(format!("{PERSON_PREFIX}{name}")))
+    }
+
+    /// True for the name of a person's own shell.
+    pub fn is_of_person(&self) -> bool {
+        self.0.starts_with(PERSON_PREFIX)
+    }
+
+    /// The name by which its user knows it: without the mark of a person's own shell.
+    pub fn as_given(&self) -> &str {
+        self.0.strip_prefix(PERSON_PREFIX).unwrap_or(&self.0)
+    }
+
+    /// The whole name.
     pub fn as_str(&self) -> &str {
         &self.0
     }

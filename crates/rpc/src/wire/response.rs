@@ -92,8 +92,8 @@ pub struct LimitsData {
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BashData {
-    /// Standard output and standard error in their true order, as clean text: the end of a long output. A command that was
-    /// stopped has a line about it at the beginning.
+    /// Standard output and standard error in their true order, as clean text: of a long output the beginning and the end,
+    /// with a line between them. A command that was stopped has a line about it at the beginning.
     pub output: String,
     /// Exit code; 128+N after signal N. Absent if the command was stopped.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -119,7 +119,7 @@ pub struct BashData {
     pub working_dir: String,
     /// Milliseconds from its start to its end.
     pub wall_time_ms: u64,
-    /// Facts to know, one sentence each: processes left running, a shell that was lost, a changed timeout.
+    /// Facts to know: processes left running, a shell that was lost, a changed timeout.
     pub notices: Vec<String>,
 }
 
