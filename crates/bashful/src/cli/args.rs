@@ -85,7 +85,7 @@ pub(crate) struct RunArgs {
     /// Print the facts and the output as one JSON object.
     #[arg(long)]
     pub(crate) json: bool,
-    /// Print output and result as JSON lines, as `rpc` sends them.
+    /// Print output and result as JSON lines, as `rpc` sends them. Without --dialect, the usual timeout is 5m.
     #[arg(long, conflicts_with_all = ["json", "pty", "split", "stdin"])]
     pub(crate) events: bool,
     /// Make it a job if it takes longer than this.

@@ -61,6 +61,8 @@ fn directory_variables_and_functions_carry_over_to_the_next_command() {
         host.data(&json!({ "id": 3, "type": "bash", "command": "pwd; echo $A", "cwd": "/", "env": { "A": "b" } }));
     assert_eq!((&moved["output"], &moved["workingDir"]), (&json!("/\nb\n"), &json!("/")));
     assert_eq!(host.bash("echo \"<$A>\"")["output"], "<>\n");
+    let removed = host.bash("mkdir /tmp/$$; cd /tmp/$$; rmdir $PWD; echo -n $PWD");
+    assert_eq!(removed["workingDir"], removed["output"]);
     ends_well(host, &home);
 }
 

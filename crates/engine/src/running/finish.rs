@@ -1,5 +1,8 @@
 //! The end of a command: its outcome.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -85,7 +88,7 @@ impl Run {
             shell_stays,
             has_others,
             directory: self.checked.plan().directory.clone(),
-            now_in: self.pid.filter(|_| shell_stays).and_then(working_directory_of),
+            now_in: self.pid.filter(|_| shell_stays).and_then(working_directory_of).map(without_mark),
         });
         let has_failed = match end {
             End::Own(exit) => exit != Exit::Code(0),
@@ -168,5 +171,13 @@ impl Run {
     fn outputs_within(&mut self, limits: &[ByteSize; 2]) -> Vec<Output> {
         let with_limits = self.streams.iter_mut().zip(limits);
         with_limits.map(|(stream, limit)| stream.capture.output(&self.mask, *limit)).collect()
+    }
+}
+
+/// The path of a directory that may have been removed: the kernel marks its name.
+fn without_mark(path: PathBuf) -> PathBuf {
+    match path.as_os_str().as_bytes().strip_suffix(b" (deleted)") {
+        Some(removed) if !path.exists() => OsStr::from_bytes(removed).into(),
+        _ => path,
     }
 }
