@@ -35,7 +35,15 @@ impl ScriptWalk<'_> {
     pub(super) fn run_awk(&mut self, arguments: &[String]) {
         let awk = self.awk_arguments(arguments);
         let Some(code) = awk.program.as_deref().map(str::trim) else { return };
-        let input = self.world.shell.input.to_string();
+        let files: Vec<&String> = awk.rest.iter().filter(|word| !word.contains('=')).collect();
+        let input = self.input_of(files.into_iter());
+        let before = std::mem::replace(&mut self.world.shell.input, input.as_str().into());
+        self.run_awk_on(&awk, code, &input);
+        self.world.shell.input = before;
+    }
+
+    /// Runs a program of awk over its input.
+    fn run_awk_on(&mut self, awk: &AwkArguments<'_>, code: &str, input: &str) {
         if let Some(expression) = printed_expression(code) {
             let parts = tokens("awk", expression);
             let first = first_column(code);

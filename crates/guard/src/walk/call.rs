@@ -305,6 +305,7 @@ impl ScriptWalk<'_> {
         }
         // A command that is not known may be one of the script's own functions.
         if is_vague(first) {
+            self.judge_sources(&first.clone());
             self.world.shell.outside.alter();
         }
         // Variables that nobody has set, before a command, are there to be nothing.
@@ -401,7 +402,13 @@ impl ScriptWalk<'_> {
         if self.run_wrapper(name, words) || self.start_shell(name, words) || self.run_special(name, words) {
             return Flow::Next;
         }
-        let text = self.filter(name, words).unwrap_or_else(|| UNKNOWN.to_string());
+        let text = match self.filter(name, words) {
+            Some(text) => text,
+            None => {
+                let given = self.text_given_to(words);
+                self.unknown_made_of(&given)
+            }
+        };
         self.write(&text);
         Flow::Next
     }

@@ -231,7 +231,10 @@ impl ScriptWalk<'_> {
         }
         self.world.shell.set_directory(directory);
         if scan.printed.is_none() {
-            self.write(&UNKNOWN.to_string());
+            let mut given = format!("{code}\n{}", self.world.shell.input);
+            given.extend(self.files_named_in(&code));
+            let unknown = self.unknown_made_of(&given);
+            self.write(&unknown);
         }
         scan.values
     }
