@@ -8,6 +8,7 @@ use crate::rules;
 use crate::walk::ScriptWalk;
 use crate::walk::code_functions::{CodeFunction, functions};
 use crate::walk::code_scan::{CodeCall, CodeScan};
+use crate::walk::program::Language;
 use crate::walk::tokens::{CodeToken, tokens};
 use crate::walk::values::{Values, fill};
 
@@ -108,8 +109,11 @@ impl ScriptWalk<'_> {
             codes.push(self.world.shell.input.to_string());
         }
         let known = self.values_of(language, rest);
+        let program = Language::named(language);
         for code in codes {
-            self.scan_code(language, &code, known.clone());
+            if program.is_none_or(|program| !self.run_program(program, &code, rest)) {
+                self.scan_code(language, &code, known.clone());
+            }
         }
         true
     }
@@ -231,12 +235,17 @@ impl ScriptWalk<'_> {
         }
         self.world.shell.set_directory(directory);
         if scan.printed.is_none() {
-            let mut given = format!("{code}\n{}", self.world.shell.input);
-            given.extend(self.files_named_in(&code));
-            let unknown = self.unknown_made_of(&given);
-            self.write(&unknown);
+            self.write_unknown_of_code(&code);
         }
         scan.values
+    }
+
+    /// Writes unknown output of some code.
+    pub(super) fn write_unknown_of_code(&mut self, code: &str) {
+        let mut given = format!("{code}\n{}", self.world.shell.input);
+        given.extend(self.files_named_in(code));
+        let unknown = self.unknown_made_of(&given);
+        self.write(&unknown);
     }
 
     /// Follows the call of a function that the code defines, with the arguments of this call. Deeper calls of the same function
@@ -306,7 +315,7 @@ impl ScriptWalk<'_> {
     }
 
     /// Runs the arguments of a call: a script, or the words of a command.
-    fn run_in_code(&mut self, base: &str, mut words: Vec<String>, opens: bool) {
+    pub(super) fn run_in_code(&mut self, base: &str, mut words: Vec<String>, opens: bool) {
         if opens {
             // `open(F, "script |")` and `open(F, "-|", words…)`; anything else is a file.
             match words.iter().position(|word| word.contains('|')) {

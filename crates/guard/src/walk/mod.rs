@@ -33,6 +33,7 @@ mod loops;
 mod make;
 mod narrow;
 mod print;
+mod program;
 mod redirect;
 mod runners;
 mod sed;
