@@ -65,6 +65,15 @@ impl ScriptWalk<'_> {
             let mut values = awk.values.clone();
             values.insert("ARGV".to_owned(), std::iter::once(String::new()).chain(awk.rest.iter().cloned()).collect());
             if !line.is_empty() {
+                // `$i` in a loop is any of the columns.
+                for name in code.split('$').skip(1) {
+                    let end =
+                        name.find(|letter: char| !letter.is_alphanumeric() && letter != '_').unwrap_or(name.len());
+                    let name = name.get(..end).unwrap_or("");
+                    if name.starts_with(char::is_alphabetic) && name != "NF" {
+                        values.insert(name.to_owned(), awk.columns(line).into_iter().map(str::to_owned).collect());
+                    }
+                }
                 values.insert("0".to_owned(), vec![line.to_owned()]);
                 for (at, column) in awk.columns(line).into_iter().enumerate() {
                     values.insert((at + 1).to_string(), vec![column.to_owned()]);

@@ -405,6 +405,13 @@ impl ScriptWalk<'_> {
         let text = match self.filter(name, words) {
             Some(text) => text,
             None => {
+                const HANDLER: &str = "command_not_found_handle";
+                if self.world.shell.functions.contains_key(HANDLER)
+                    && !self.world.calls.iter().any(|open| open == HANDLER)
+                {
+                    let words = std::iter::once(HANDLER.to_owned()).chain(words.iter().cloned());
+                    self.subshell(|walk| walk.call(words.collect()));
+                }
                 let given = self.text_given_to(words);
                 self.unknown_made_of(&given)
             }

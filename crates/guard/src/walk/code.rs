@@ -101,6 +101,17 @@ impl ScriptWalk<'_> {
         {
             return true;
         }
+        // `python3 -m timeit -s setup code`
+        if language == "python"
+            && let Some(at) = arguments
+                .windows(2)
+                .position(|pair| matches!(pair, [flag, module] if flag == "-m" && module == "timeit"))
+        {
+            let code = arguments.iter().skip(at + 2).filter(|word| !word.starts_with('-'));
+            let code = code.cloned().collect::<Vec<_>>().join("\n");
+            self.scan_code(language, &code, Values::new());
+            return true;
+        }
         let Some((mut codes, rest)) = self.given_code(language, &interpreter, arguments) else {
             self.write(&UNKNOWN.to_string());
             return true;

@@ -115,7 +115,9 @@ impl ScriptWalk<'_> {
             return Some(self.range(&lines, from, to).unwrap_or_else(|| text.to_owned()));
         } else if let Some(wanted) = address.strip_prefix('/').and_then(|rest| rest.strip_suffix('/')) {
             let expression = self.expression(wanted, false)?;
-            let lines = lines.into_iter().filter(|line| expression.is_match(line));
+            // A line that is not known may match.
+            let lines =
+                lines.into_iter().filter(|line| expression.is_match(line) || line.contains(crate::marks::is_mark));
             return Some(joined(lines.map(str::to_owned)));
         } else {
             return Some(text.to_owned());

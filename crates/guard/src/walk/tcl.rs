@@ -161,7 +161,9 @@ impl ScriptWalk<'_> {
             ("pwd", _) => return self.directory(),
             ("glob", words) => {
                 let pattern = words.iter().rev().find(|word| !word.starts_with('-'));
-                return pattern.map_or(STAR.to_string(), |pattern| alive(pattern));
+                let pattern = pattern.map_or(STAR.to_string(), |pattern| alive(pattern));
+                let directory = words.iter().position(|word| word.starts_with("-d")).and_then(|at| words.get(at + 1));
+                return directory.map_or_else(|| pattern.clone(), |directory| format!("{directory}/{pattern}"));
             }
             ("source", [.., file]) => {
                 let code = self.code_in_file(file).unwrap_or_default();

@@ -190,7 +190,9 @@ impl<'t> CallReader<'t> {
                     return SignEffect::Ends;
                 }
             }
-            ';' | '\n' if !state.parenthesized => return SignEffect::Ends,
+            ';' if !state.parenthesized => return SignEffect::Ends,
+            // A list may go on in the next line.
+            '\n' if !state.parenthesized && state.opened.is_empty() => return SignEffect::Ends,
             '|' if !state.parenthesized && state.opened.is_empty() => {
                 state.next -= 1;
                 return SignEffect::Ends;

@@ -514,7 +514,11 @@ impl<'w, 'g> Program<'w, 'g> {
                 self.assign(object, changed.clone());
                 return if matches!(method.as_str(), "pop" | "shift") { Value::one_of(value.items()) } else { changed };
             }
-            let function = self.member(value, method);
+            // A module that is not known has the calls that all of its kind have.
+            let function = match value {
+                Value::Unknown if super::natives::is_effect(method) => Value::Native(method.clone()),
+                value => self.member(value, method),
+            };
             return self.call_each(function, &given);
         }
         let function = self.value(callee);

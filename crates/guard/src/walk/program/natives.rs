@@ -50,6 +50,11 @@ const ALWAYS_RUNS: [&str; 16] = [
 /// The most rounds of `range`.
 const LONGEST_RANGE: i64 = 64;
 
+/// True if a call of this name runs or deletes something in whatever module it is.
+pub(super) fn is_effect(name: &str) -> bool {
+    ALWAYS_RUNS.contains(&name) || DELETES.contains(&name)
+}
+
 impl Program<'_, '_> {
     /// The value of a name that the program has not set.
     pub(super) fn unbound(&mut self, name: &str) -> Value {
@@ -127,6 +132,10 @@ impl Program<'_, '_> {
                 given.first().map(|value| Value::text(value.to_text().replace("$HOME", &HOME.to_string())))
             }
             "json.load" | "json.loads" | "JSON.parse" | "ast.literal_eval" => self.parsed(&given.first()),
+            _ if base == "then" => {
+                let passed = Given { values: vec![Value::Native(module.to_owned())], named: Vec::new() };
+                self.call_each(given.first(), &passed)
+            }
             "getattr" => {
                 let member = given.values.get(1).map(Value::to_text).unwrap_or_default();
                 self.member(given.first(), &member)
@@ -161,7 +170,9 @@ impl Program<'_, '_> {
             return Some(self.run_command(base, given));
         }
         if EVALUATES.contains(&base) && (module.is_empty() || module == "vm") || base.starts_with("runIn") {
-            let code = given.first().to_text();
+            // `Function("a", "b", code)`
+            let code = if base == "Function" { given.values.last().cloned() } else { given.values.first().cloned() };
+            let code = code.unwrap_or(Value::Nothing).to_text();
             return Some(self.evaluate_text(&code));
         }
         if DELETES.contains(&base) || DELETES_IF_RECURSIVE.contains(&base) && !module.is_empty() {
