@@ -120,7 +120,16 @@ impl ScriptWalk<'_> {
             codes.push(self.world.shell.input.to_string());
         }
         let known = self.values_of(language, rest);
-        let program = Language::named(language);
+        // With `-n` and `-p` Perl runs the code for every line of its input.
+        let has_loop = |word: &String| {
+            word.starts_with('-')
+                && !word.starts_with("--")
+                && word.contains(['n', 'p', 'i'])
+                && !word.starts_with("-M")
+                && !word.starts_with("-I")
+        };
+        let loops = language == "perl" && arguments.iter().take_while(|word| word.starts_with('-')).any(has_loop);
+        let program = Language::named(language).filter(|_| !loops);
         for code in codes {
             if program.is_none_or(|program| !self.run_program(program, &code, rest)) {
                 self.scan_code(language, &code, known.clone());

@@ -451,11 +451,19 @@ impl<'w, 'g> Program<'w, 'g> {
         for item in items {
             let value = self.value(item);
             match item {
-                Expr::Spread(_) => values.extend(value.items()),
+                Expr::Spread(_) => values.extend(self.spread_items(value)),
                 _ => values.push(value),
             }
         }
         values
+    }
+
+    /// The items of a value that is spread in a list. In Perl, one value is a list of one.
+    fn spread_items(&self, value: Value) -> Vec<Value> {
+        match value {
+            Value::Text(_) | Value::Number(_) if self.language == Language::Perl => vec![value],
+            value => value.items(),
+        }
     }
 
     fn table(&mut self, entries: &[(Option<Expr>, Expr)]) -> Value {
@@ -512,7 +520,11 @@ impl<'w, 'g> Program<'w, 'g> {
             given = self.given(arguments);
             if let Some(changed) = changed(&value, method, &given) {
                 self.assign(object, changed.clone());
-                return if matches!(method.as_str(), "pop" | "shift") { Value::one_of(value.items()) } else { changed };
+                return match method.as_str() {
+                    "pop" if given.first() != Value::Number(0) => value.items().pop().unwrap_or(Value::Unknown),
+                    "pop" | "shift" => value.items().into_iter().next().unwrap_or(Value::Unknown),
+                    _ => changed,
+                };
             }
             // A module that is not known has the calls that all of its kind have.
             let function = match value {
@@ -534,7 +546,10 @@ impl<'w, 'g> Program<'w, 'g> {
                 (Some(name), _) => given.named.push((name.clone(), value)),
                 (None, Expr::Spread(_)) => match value {
                     Value::Table(entries) => given.named.extend(entries),
-                    value => given.values.extend(value.items()),
+                    value => {
+                        let items = self.spread_items(value);
+                        given.values.extend(items);
+                    }
                 },
                 (None, _) => given.values.push(value),
             }
@@ -596,7 +611,7 @@ impl<'w, 'g> Program<'w, 'g> {
         let mut scope = Scope::default();
         let mut values = given.values.clone();
         if let Some(object) = object {
-            if self.language == Language::Python {
+            if self.language != Language::Script {
                 values.insert(0, object);
             } else {
                 scope.values.insert("this".to_owned(), object);
@@ -667,7 +682,11 @@ fn changed(value: &Value, method: &str, given: &Given) -> Option<Value> {
             Some(Value::list(items))
         }
         (Value::List(items), "unshift") => Some(Value::list(given.values.iter().chain(items).cloned().collect())),
-        (Value::List(items), "pop") if !items.is_empty() => Some(Value::list(items.iter().cloned().collect())),
+        (Value::List(items), "pop" | "shift") if !items.is_empty() => {
+            let is_first = method == "shift" || given.first() == Value::Number(0);
+            let (from, to) = if is_first { (1, items.len()) } else { (0, items.len() - 1) };
+            Some(Value::list(items.get(from..to).unwrap_or(&[]).to_vec()))
+        }
         (Value::List(items), "remove") => {
             let gone = given.first();
             Some(Value::list(items.iter().filter(|item| **item != gone).cloned().collect()))

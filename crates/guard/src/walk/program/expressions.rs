@@ -551,7 +551,7 @@ fn template(language: Language, text: &str, depth: usize) -> Option<Vec<Expr>> {
                 }
                 rest
             }
-            Language::Script if letter == '$' && after.starts_with('{') => after,
+            Language::Script | Language::Perl if letter == '$' && after.starts_with('{') => after,
             _ => {
                 plain.push(letter);
                 rest = after;

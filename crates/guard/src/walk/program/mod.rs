@@ -1,4 +1,4 @@
-//! Programs in Python and JavaScript that a script holds: read as a whole, and run over values that are known in part.
+//! Programs in Python, JavaScript and Perl that a script holds: read as a whole, and run over values that are known in part.
 //!
 //! A program that cannot be read is looked through for calls instead; see [`super::code`].
 
@@ -9,6 +9,9 @@ mod lexer;
 mod methods;
 mod narrowing;
 mod natives;
+mod perl;
+mod perl_lexer;
+mod perl_natives;
 mod python;
 mod script;
 mod value;
@@ -28,6 +31,7 @@ const LONGEST: usize = 64 << 10;
 pub(super) enum Language {
     Python,
     Script,
+    Perl,
 }
 
 impl Language {
@@ -36,6 +40,7 @@ impl Language {
         match name {
             "python" | "pypy" | "ipython" => Some(Self::Python),
             "node" | "nodejs" | "bun" | "deno" => Some(Self::Script),
+            "perl" => Some(Self::Perl),
             _ => None,
         }
     }
@@ -46,11 +51,12 @@ fn parsed(language: Language, code: &str) -> Option<Vec<Statement>> {
     if code.len() > LONGEST {
         return None;
     }
-    let tokens = lexer::tokens(language, code)?;
+    let tokens = if language == Language::Perl { perl_lexer::tokens(code)? } else { lexer::tokens(language, code)? };
     let mut parser = ProgramParser { language, tokens: &tokens, at: 0, depth: 0 };
     let statements = match language {
         Language::Python => parser.python()?,
         Language::Script => parser.script()?,
+        Language::Perl => parser.perl()?,
     };
     parser.token().is_none().then_some(statements)
 }
@@ -74,10 +80,16 @@ impl ScriptWalk<'_> {
         let directory = self.directory();
         let mut program = Program::new(self, language);
         // The interpreter stands before the program in JavaScript, the program stands first in Python.
-        let before = if language == Language::Python { 1 } else { 2 };
+        let before = match language {
+            Language::Python => 1,
+            Language::Script => 2,
+            Language::Perl => 0,
+        };
         let words = std::iter::repeat_n(String::new(), before).chain(arguments.iter().cloned());
         let words = Value::list(words.map(Value::text).collect());
-        program.scopes.iter_mut().for_each(|scope| drop(scope.values.insert("sys.argv".to_owned(), words.clone())));
+        for name in ["sys.argv", "@ARGV", "@_"] {
+            program.scopes.iter_mut().for_each(|scope| drop(scope.values.insert(name.to_owned(), words.clone())));
+        }
         program.run(&statements);
         let (is_blind, has_printed) = (program.is_blind, program.has_printed);
         self.world.shell.set_directory(directory);

@@ -61,6 +61,8 @@ impl Program<'_, '_> {
         match name {
             "__name__" => Value::text("__main__"),
             "__file__" | "__filename__" | "__filename" => Value::Unknown,
+            "%ENV" => Value::Native("os.environ".to_owned()),
+            name if name.starts_with(['$', '@', '%']) => Value::Unknown,
             name => Value::Native(name.to_owned()),
         }
     }
@@ -106,6 +108,11 @@ impl Program<'_, '_> {
     /// Calls something that the language has.
     pub(super) fn call_native(&mut self, name: &str, given: &Given) -> Value {
         let (module, base) = name.rsplit_once('.').unwrap_or(("", name));
+        if self.language == Language::Perl
+            && let Some(value) = self.perl_call(base, given)
+        {
+            return value;
+        }
         if let Some(value) = self.effect_call(module, base, given) {
             return value;
         }
