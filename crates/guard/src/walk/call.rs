@@ -402,19 +402,17 @@ impl ScriptWalk<'_> {
         if self.run_wrapper(name, words) || self.start_shell(name, words) || self.run_special(name, words) {
             return Flow::Next;
         }
-        let text = match self.filter(name, words) {
-            Some(text) => text,
-            None => {
-                const HANDLER: &str = "command_not_found_handle";
-                if self.world.shell.functions.contains_key(HANDLER)
-                    && !self.world.calls.iter().any(|open| open == HANDLER)
-                {
-                    let words = std::iter::once(HANDLER.to_owned()).chain(words.iter().cloned());
-                    self.subshell(|walk| walk.call(words.collect()));
-                }
-                let given = self.text_given_to(words);
-                self.unknown_made_of(&given)
+        let text = if let Some(text) = self.filter(name, words) {
+            text
+        } else {
+            const HANDLER: &str = "command_not_found_handle";
+            if self.world.shell.functions.contains_key(HANDLER) && !self.world.calls.iter().any(|open| open == HANDLER)
+            {
+                let words = std::iter::once(HANDLER.to_owned()).chain(words.iter().cloned());
+                self.subshell(|walk| walk.call(words.collect()));
             }
+            let given = self.text_given_to(words);
+            self.unknown_made_of(&given)
         };
         self.write(&text);
         Flow::Next

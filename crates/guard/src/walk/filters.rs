@@ -151,6 +151,17 @@ impl ScriptWalk<'_> {
         let is_raw = arguments.iter().any(|word| word.starts_with('-') && word.contains('r'));
         let mut words = operands(arguments);
         let path = words.next()?;
+        if self.world.shell.input.len() < 64 << 10
+            && !arguments.iter().any(|word| word.starts_with("--arg") || word == "--slurpfile")
+        {
+            let needs_text =
+                !arguments.iter().any(|word| word.starts_with('-') && !word.starts_with("--") && word.contains('n'));
+            let files: Vec<&String> = operands(arguments).skip(1).collect();
+            let text = needs_text.then(|| self.input_of(files.into_iter()));
+            if let Some(lines) = crate::walk::program::jq_lines(path, text.as_deref(), is_raw) {
+                return Some(joined(lines.into_iter()));
+            }
+        }
         // A text is its own output.
         if let Some(text) = path.strip_prefix('"').and_then(|text| text.strip_suffix('"')) {
             return Some(format!("{text}\n"));

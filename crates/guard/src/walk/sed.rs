@@ -105,7 +105,10 @@ impl ScriptWalk<'_> {
 
     /// The lines that `Np`, `$p`, `/x/p` or `/x/,/y/p` print.
     fn selected(&mut self, text: &str, command: &str) -> Option<String> {
-        let address = command.trim().strip_suffix('p')?;
+        let command = command.trim();
+        // `/a/,/b/{//!p}`
+        let block = command.strip_suffix('}').and_then(|block| block.split_once('{')).map(|(address, _)| address);
+        let address = command.strip_suffix('p').or(block)?;
         let lines: Vec<&str> = text.lines().collect();
         let line = if address == "$" {
             lines.last().copied()
@@ -135,7 +138,10 @@ fn without_address(command: &str) -> &str {
 
 fn expression(text: &str, ignore_case: bool) -> Option<Regex> {
     let text = text.replace("\\(", "(").replace("\\)", ")").replace("\\|", "|").replace("\\+", "+");
-    RegexBuilder::new(&text).case_insensitive(ignore_case).size_limit(LARGEST_EXPRESSION).build().ok()
+    let build =
+        |text: &str| RegexBuilder::new(text).case_insensitive(ignore_case).size_limit(LARGEST_EXPRESSION).build().ok();
+    // Braces stand for themselves in a basic expression.
+    build(&text).or_else(|| build(&text.replace('{', "\\{").replace('}', "\\}")))
 }
 
 /// The commands of a script of `sed`, split at semicolons and line ends outside of `s///`.

@@ -73,6 +73,24 @@ impl ScriptWalk<'_> {
         files.map(|(_, text)| format!("\n{text}")).take(MOST_SOURCES).collect()
     }
 
+    /// Judges the commands in the data of some code that runs something unknown: files that it names, its input, and texts of several
+    /// lines in it.
+    pub(super) fn judge_data_of(&mut self, code: &str) {
+        let mut data = self.world.shell.input.to_string();
+        data.extend(self.files_named_in(code));
+        for quotes in ["\"\"\"", "'''", "`"] {
+            data.extend(code.split(quotes).skip(1).step_by(2).map(|text| format!("\n{text}")));
+        }
+        data.extend(code.split_once("\n__DATA__").map(|(_, data)| data));
+        // Code that reads itself from its input is no data.
+        if data.contains(code) {
+            data = data.replacen(code, "", 1);
+        }
+        if data.len() <= LONGEST_SOURCE {
+            self.judge_pieces(&data);
+        }
+    }
+
     /// Judges every piece of the texts that a command's first word was made of.
     pub(super) fn judge_sources(&mut self, word: &str) {
         for mark in word.chars().filter(|letter| is_source(*letter)) {
@@ -82,14 +100,18 @@ impl ScriptWalk<'_> {
             if let Some(source) = self.world.sources.get_mut(at) {
                 *source = Rc::from("");
             }
-            let before = self.trail.findings.len();
-            for piece in pieces(&text) {
-                self.script_in_code(&piece, None);
-            }
-            // A piece that is no command after all may be hard to read or to place. Only refusals count.
-            let findings = self.trail.findings.split_off(before);
-            self.trail.findings.extend(findings.into_iter().filter(|finding| finding.level != Level::Warn));
+            self.judge_pieces(&text);
         }
+    }
+
+    fn judge_pieces(&mut self, text: &str) {
+        let before = self.trail.findings.len();
+        for piece in pieces(text) {
+            self.script_in_code(&piece, None);
+        }
+        // A piece that is no command after all may be hard to read or to place. Only refusals count.
+        let findings = self.trail.findings.split_off(before);
+        self.trail.findings.extend(findings.into_iter().filter(|finding| finding.level != Level::Warn));
     }
 }
 

@@ -7,11 +7,11 @@ use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
-use crate::marks::UNKNOWN;
 use crate::walk::ScriptWalk;
 use crate::walk::program::Language;
 use crate::walk::program::ast::{Argument, Expr, Function, Loop, Statement};
 use crate::walk::program::narrowing::{mentions, narrowing};
+use crate::walk::program::operators::{changed, combined, slice, with_entry};
 use crate::walk::program::value::Value;
 
 /// The most rounds of a loop.
@@ -25,6 +25,9 @@ const MOST_STEPS: usize = 6_000;
 
 /// The deepest calls.
 const DEEPEST: usize = 12;
+
+/// The deepest nesting of expressions while they are evaluated, over all calls.
+const DEEPEST_VALUE: usize = 96;
 
 /// The most alternatives of an expression.
 const MOST_WAYS: usize = 12;
@@ -54,8 +57,13 @@ pub(super) struct Program<'w, 'g> {
     /// Values that the current function gives back.
     returned: Vec<Value>,
     steps: usize,
+    depth: usize,
+    /// Every object, to take them apart at the end: they may hold each other.
+    pub(super) objects: Vec<Rc<RefCell<HashMap<String, Value>>>>,
     /// Something unknown was run or deleted.
     pub(super) is_blind: bool,
+    /// Something unknown was run.
+    pub(super) runs_unknown: bool,
     /// The program has ended itself.
     pub(super) has_exited: bool,
     /// The text that it printed.
@@ -92,6 +100,9 @@ impl<'w, 'g> Program<'w, 'g> {
             scopes: vec![Scope::default()],
             returned: Vec::new(),
             steps: 0,
+            depth: 0,
+            objects: Vec::new(),
+            runs_unknown: false,
             is_blind: false,
             has_exited: false,
             has_printed: false,
@@ -130,7 +141,7 @@ impl<'w, 'g> Program<'w, 'g> {
                 let value = if *adds {
                     let before = self.value(target);
                     let more = self.value(value);
-                    self.combine(&before, "+", &more)
+                    Self::combine(&before, "+", &more)
                 } else {
                     self.value(value)
                 };
@@ -285,7 +296,7 @@ impl<'w, 'g> Program<'w, 'g> {
                     }
                 }
             }
-            Expr::Spread(target) => self.assign(target, value),
+            Expr::Spread(target) | Expr::Assign(target, _) => self.assign(target, value),
             Expr::Member(object, name) => {
                 let is_own = matches!(object.as_ref(), Expr::Name(own) if own == "self" || own == "this");
                 match self.value(object) {
@@ -309,7 +320,6 @@ impl<'w, 'g> Program<'w, 'g> {
                     _ => {}
                 }
             }
-            Expr::Assign(target, _) => self.assign(target, value),
             _ => {}
         }
     }
@@ -362,9 +372,18 @@ impl<'w, 'g> Program<'w, 'g> {
     }
 
     pub(super) fn value(&mut self, expression: &Expr) -> Value {
-        if !self.step() {
+        if !self.step() || self.depth > DEEPEST_VALUE {
             return Value::Unknown;
         }
+        self.depth += 1;
+        let (value, size) = self.unmeasured(expression).measured();
+        self.depth -= 1;
+        // Long texts and lists are work.
+        self.walk.budget.spend(size / 32);
+        value
+    }
+
+    fn unmeasured(&mut self, expression: &Expr) -> Value {
         match expression {
             Expr::Text(text) => Value::text(text.clone()),
             Expr::Number(number) => Value::Number(*number),
@@ -375,10 +394,10 @@ impl<'w, 'g> Program<'w, 'g> {
                 parts.iter().fold(empty, |before, part| {
                     let value = self.value(part);
                     let value = value.map(|value| Value::text(value.to_text()));
-                    self.combine(&before, "+", &value)
+                    Self::combine(&before, "+", &value)
                 })
             }
-            Expr::Name(name) => self.lookup(name).cloned().unwrap_or_else(|| self.unbound(name)),
+            Expr::Name(name) => self.lookup(name).cloned().unwrap_or_else(|| super::natives::unbound(name)),
             Expr::Member(object, name) => {
                 let object = self.value(object);
                 self.member(object, name)
@@ -418,7 +437,9 @@ impl<'w, 'g> Program<'w, 'g> {
                 value
             }
             Expr::Other(parts) => {
-                parts.iter().for_each(|part| drop(self.value(part)));
+                for part in parts {
+                    self.value(part);
+                }
                 Value::Unknown
             }
         }
@@ -497,11 +518,11 @@ impl<'w, 'g> Program<'w, 'g> {
             _ => {}
         }
         let right = self.value(right);
-        self.combine(&left, operator, &right)
+        Self::combine(&left, operator, &right)
     }
 
     /// Applies an operator to every way that its operands may be.
-    pub(super) fn combine(&mut self, left: &Value, operator: &str, right: &Value) -> Value {
+    fn combine(left: &Value, operator: &str, right: &Value) -> Value {
         let mut ways = Vec::new();
         for left in left.clone().alternatives() {
             for right in right.clone().alternatives() {
@@ -572,7 +593,9 @@ impl<'w, 'g> Program<'w, 'g> {
             Value::Class(members) => {
                 let fields: HashMap<String, Value> = members.iter().cloned().collect();
                 let start = fields.get("__init__").cloned();
-                let object = Value::Object(Rc::new(RefCell::new(fields)));
+                let fields = Rc::new(RefCell::new(fields));
+                self.objects.push(Rc::clone(&fields));
+                let object = Value::Object(fields);
                 if let Some(Value::Function(function)) = start {
                     self.call_function(&function, Some(object.clone()), given);
                 } else if let Value::Object(fields) = &object {
@@ -611,10 +634,10 @@ impl<'w, 'g> Program<'w, 'g> {
         let mut scope = Scope::default();
         let mut values = given.values.clone();
         if let Some(object) = object {
-            if self.language != Language::Script {
-                values.insert(0, object);
-            } else {
+            if self.language == Language::Script {
                 scope.values.insert("this".to_owned(), object);
+            } else {
+                values.insert(0, object);
             }
         }
         self.scopes.push(scope);
@@ -663,133 +686,5 @@ impl<'w, 'g> Program<'w, 'g> {
             }
         }
         Value::Unknown
-    }
-}
-
-/// A list or a table after a method that changes it; none if this is no such method.
-fn changed(value: &Value, method: &str, given: &Given) -> Option<Value> {
-    match (value, method) {
-        (Value::List(items), "append" | "push" | "add") => {
-            Some(Value::list(items.iter().chain(&given.values).cloned().collect()))
-        }
-        (Value::List(items), "extend" | "update") => {
-            Some(Value::list(items.iter().cloned().chain(given.first().items()).collect()))
-        }
-        (Value::List(items), "insert") => {
-            let mut items = items.clone();
-            let at = if let Value::Number(at) = given.first() { usize::try_from(at).unwrap_or(0) } else { 0 };
-            items.insert(at.min(items.len()), given.values.get(1).cloned().unwrap_or(Value::Unknown));
-            Some(Value::list(items))
-        }
-        (Value::List(items), "unshift") => Some(Value::list(given.values.iter().chain(items).cloned().collect())),
-        (Value::List(items), "pop" | "shift") if !items.is_empty() => {
-            let is_first = method == "shift" || given.first() == Value::Number(0);
-            let (from, to) = if is_first { (1, items.len()) } else { (0, items.len() - 1) };
-            Some(Value::list(items.get(from..to).unwrap_or(&[]).to_vec()))
-        }
-        (Value::List(items), "remove") => {
-            let gone = given.first();
-            Some(Value::list(items.iter().filter(|item| **item != gone).cloned().collect()))
-        }
-        (Value::List(items), "reverse") => Some(Value::list(items.iter().rev().cloned().collect())),
-        (Value::List(items), "sort") => Some(Value::list(items.clone())),
-        (Value::Table(entries), "update") => match given.first() {
-            Value::Table(more) => Some(Value::Table(entries.iter().cloned().chain(more).collect())),
-            _ => Some(value.clone()),
-        },
-        (Value::Table(entries), "set" | "setdefault") => {
-            let new = given.values.get(1).cloned().unwrap_or(Value::Nothing);
-            Some(with_entry(entries.clone(), given.first().to_text(), new))
-        }
-        _ => None,
-    }
-}
-
-fn with_entry(mut entries: Vec<(String, Value)>, key: String, value: Value) -> Value {
-    match entries.iter_mut().find(|(own, _)| *own == key) {
-        Some((_, own)) => *own = value,
-        None => entries.push((key, value)),
-    }
-    Value::Table(entries)
-}
-
-/// The result of an operator.
-fn combined(left: &Value, operator: &str, right: &Value) -> Value {
-    match (left, operator, right) {
-        (Value::Number(left), _, Value::Number(right)) => numbers(*left, operator, *right),
-        (Value::List(left), "+" | "|", Value::List(right)) => Value::list(left.iter().chain(right).cloned().collect()),
-        (Value::List(left), "+", Value::Unknown) => Value::list(left.iter().cloned().chain([Value::Unknown]).collect()),
-        (Value::Text(_), "+", _) | (_, "+", Value::Text(_)) => {
-            Value::text(format!("{}{}", left.to_text(), right.to_text()))
-        }
-        (Value::Text(left), "/", right) => Value::text(super::natives::joined_path(left, &right.to_text())),
-        (_, "/", Value::Text(right)) => Value::text(super::natives::joined_path(&UNKNOWN.to_string(), right)),
-        (Value::Text(format), "%", with) => {
-            let mut text = format.clone();
-            let words = if let Value::List(items) = with {
-                items.iter().map(Value::to_text).collect()
-            } else {
-                vec![with.to_text()]
-            };
-            crate::walk::values::fill(Some(&mut text), &words);
-            Value::text(text)
-        }
-        (Value::List(items), "*", Value::Number(times)) => {
-            let times = usize::try_from(*times).unwrap_or(0).min(8);
-            Value::list(std::iter::repeat_n(items.clone(), times).flatten().collect())
-        }
-        (left, "==" | "!=", right) if left.is_plain() && right.is_plain() => {
-            Value::Flag((left == right) == (operator == "=="))
-        }
-        (left, "in" | "!in", Value::List(items)) if left.is_plain() && items.iter().all(Value::is_plain) => {
-            Value::Flag(items.contains(left) == (operator == "in"))
-        }
-        _ => Value::Unknown,
-    }
-}
-
-fn numbers(left: i64, operator: &str, right: i64) -> Value {
-    match operator {
-        "+" => left.checked_add(right).map_or(Value::Unknown, Value::Number),
-        "-" => left.checked_sub(right).map_or(Value::Unknown, Value::Number),
-        "*" => left.checked_mul(right).map_or(Value::Unknown, Value::Number),
-        "==" => Value::Flag(left == right),
-        "!=" => Value::Flag(left != right),
-        "<" => Value::Flag(left < right),
-        ">" => Value::Flag(left > right),
-        "<=" => Value::Flag(left <= right),
-        ">=" => Value::Flag(left >= right),
-        _ => Value::Unknown,
-    }
-}
-
-/// A part of a list or a text.
-pub(super) fn slice(value: Value, from: Option<&Value>, to: Option<&Value>, is_backwards: bool) -> Value {
-    let place = |value: Option<&Value>, length: usize, usual: usize| match value {
-        Some(Value::Number(number)) if *number < 0 => {
-            length.saturating_sub(usize::try_from(number.unsigned_abs()).unwrap_or(usize::MAX))
-        }
-        Some(Value::Number(number)) => usize::try_from(*number).unwrap_or(0).min(length),
-        _ => usual,
-    };
-    match value {
-        Value::List(mut items) => {
-            let (from, to) = (place(from, items.len(), 0), place(to, items.len(), items.len()));
-            items = items.get(from..to).unwrap_or(&[]).to_vec();
-            if is_backwards {
-                items.reverse();
-            }
-            Value::List(items)
-        }
-        Value::Text(text) => {
-            let mut letters: Vec<char> = text.chars().collect();
-            let (from, to) = (place(from, letters.len(), 0), place(to, letters.len(), letters.len()));
-            letters = letters.get(from..to).unwrap_or(&[]).to_vec();
-            if is_backwards {
-                letters.reverse();
-            }
-            Value::text(letters.into_iter().collect::<String>())
-        }
-        _ => Value::Unknown,
     }
 }

@@ -9,6 +9,9 @@ use crate::walk::program::lexer::{Token, braced, tokens};
 /// The deepest nesting of expressions and statements.
 const DEEPEST: usize = 64;
 
+/// The longest chain of operators, calls and members. A chain nests as deeply as it is long.
+pub(super) const LONGEST_CHAIN: usize = 100;
+
 /// Reads a program token by token. A program that it cannot read gives none.
 pub(super) struct ProgramParser<'t> {
     pub(super) language: Language,
@@ -233,12 +236,17 @@ impl ProgramParser<'_> {
 
     fn binary(&mut self, least: u8) -> Option<Expr> {
         let mut left = self.unary()?;
+        let mut length = 0;
         while let Some((operator, binds)) = self.operator().filter(|(_, binds)| *binds > least) {
             self.at += 1;
             if operator == "!in" || operator == "in" && self.is_word("not") {
                 self.at += 1;
             }
             let right = self.binary(binds)?;
+            length += 1;
+            if length > LONGEST_CHAIN {
+                return None;
+            }
             left = Expr::Binary(Box::new(left), operator, Box::new(right));
         }
         Some(left)
@@ -274,7 +282,7 @@ impl ProgramParser<'_> {
 
     fn postfix(&mut self) -> Option<Expr> {
         let mut value = self.primary()?;
-        loop {
+        for _ in 0..LONGEST_CHAIN {
             if self.eat(".") || self.is_member_with_question() {
                 value = Expr::Member(Box::new(value), self.name()?);
             } else if self.eat("(") {
@@ -291,6 +299,13 @@ impl ProgramParser<'_> {
                 return Some(value);
             }
         }
+        None
+    }
+
+    /// Counts a level of statements; none if there are too many.
+    pub(super) fn nest(&mut self) -> Option<()> {
+        self.depth += 1;
+        (self.depth <= DEEPEST).then_some(())
     }
 
     /// Goes on behind `?.`, if it is there.

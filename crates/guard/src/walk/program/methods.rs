@@ -181,7 +181,7 @@ impl Program<'_, '_> {
             }
             "concat" => Value::text(format!("{text}{}", given.values.iter().map(Value::to_text).collect::<String>())),
             "slice" | "substring" => {
-                super::evaluate::slice(Value::Text(text), given.values.first(), given.values.get(1), false)
+                super::operators::slice(Value::Text(text), given.values.first(), given.values.get(1), false)
             }
             "joinpath" | "joinPath" => {
                 Value::text(given.values.iter().fold(text, |path, part| joined_path(&path, &part.to_text())))
@@ -239,7 +239,7 @@ impl Program<'_, '_> {
                     }))
                     .collect(),
             ),
-            "slice" => super::evaluate::slice(Value::List(items), given.values.first(), given.values.get(1), false),
+            "slice" => super::operators::slice(Value::List(items), given.values.first(), given.values.get(1), false),
             "reverse" | "toReversed" => Value::list(items.into_iter().rev().collect()),
             "map" | "flatMap" | "forEach" | "each" | "some" | "every" => {
                 let mut results = Vec::new();

@@ -5,10 +5,12 @@
 mod ast;
 mod evaluate;
 mod expressions;
+mod jq;
 mod lexer;
 mod methods;
 mod narrowing;
 mod natives;
+mod operators;
 mod perl;
 mod perl_lexer;
 mod perl_natives;
@@ -22,6 +24,8 @@ use ast::{Expr, Statement};
 use evaluate::Program;
 use expressions::ProgramParser;
 use value::Value;
+
+pub(super) use jq::jq_lines;
 
 /// The longest program that is run, in bytes.
 const LONGEST: usize = 64 << 10;
@@ -69,6 +73,26 @@ fn parsed_value(language: Language, text: &str) -> Option<Expr> {
     parser.token().is_none().then_some(value)
 }
 
+/// The value of an expression that holds nothing but literals.
+fn constant(expression: &Expr) -> Option<Value> {
+    Some(match expression {
+        Expr::Text(text) => Value::text(text.clone()),
+        Expr::Number(number) => Value::Number(*number),
+        Expr::Flag(flag) => Value::Flag(*flag),
+        Expr::Nothing => Value::Nothing,
+        Expr::Other(parts) if parts.is_empty() => Value::Unknown,
+        Expr::List(items) => Value::list(items.iter().map(constant).collect::<Option<_>>()?),
+        Expr::Table(entries) => {
+            let entry = |(key, value): &(Option<Expr>, Expr)| match key {
+                Some(Expr::Text(key)) => Some((key.clone(), constant(value)?)),
+                _ => None,
+            };
+            Value::Table(entries.iter().map(entry).collect::<Option<_>>()?)
+        }
+        _ => return None,
+    })
+}
+
 impl ScriptWalk<'_> {
     /// Runs a program with these arguments. False if it was not understood, or not all that it runs is known.
     pub(super) fn run_program(&mut self, language: Language, code: &str, arguments: &[String]) -> bool {
@@ -92,7 +116,14 @@ impl ScriptWalk<'_> {
         }
         program.run(&statements);
         let (is_blind, has_printed) = (program.is_blind, program.has_printed);
+        let runs_unknown = program.runs_unknown;
+        for object in program.objects {
+            object.borrow_mut().clear();
+        }
         self.world.shell.set_directory(directory);
+        if runs_unknown {
+            self.judge_data_of(code);
+        }
         self.budget.leave();
         if !has_printed {
             self.write_unknown_of_code(code);

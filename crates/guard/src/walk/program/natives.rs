@@ -55,18 +55,18 @@ pub(super) fn is_effect(name: &str) -> bool {
     ALWAYS_RUNS.contains(&name) || DELETES.contains(&name)
 }
 
-impl Program<'_, '_> {
-    /// The value of a name that the program has not set.
-    pub(super) fn unbound(&mut self, name: &str) -> Value {
-        match name {
-            "__name__" => Value::text("__main__"),
-            "__file__" | "__filename__" | "__filename" => Value::Unknown,
-            "%ENV" => Value::Native("os.environ".to_owned()),
-            name if name.starts_with(['$', '@', '%']) => Value::Unknown,
-            name => Value::Native(name.to_owned()),
-        }
+/// The value of a name that the program has not set.
+pub(super) fn unbound(name: &str) -> Value {
+    match name {
+        "__name__" => Value::text("__main__"),
+        "__file__" | "__filename__" | "__filename" => Value::Unknown,
+        "%ENV" => Value::Native("os.environ".to_owned()),
+        name if name.starts_with(['$', '@', '%']) => Value::Unknown,
+        name => Value::Native(name.to_owned()),
     }
+}
 
+impl Program<'_, '_> {
     /// A member of something that the language has.
     pub(super) fn native_member(&mut self, object: &str, name: &str) -> Value {
         let whole = format!("{object}.{name}");
@@ -128,6 +128,11 @@ impl Program<'_, '_> {
         match name {
             "require" | "import" | "__import__" | "importlib.import_module" => {
                 let module = given.first().to_text();
+                if module.ends_with(".json")
+                    && let Some(text) = self.file_text(&module)
+                {
+                    return self.parsed(&Value::text(text));
+                }
                 let module = module.trim_start_matches("node:").trim_end_matches("/promises");
                 Value::Native(module.to_owned())
             }
@@ -249,9 +254,8 @@ impl Program<'_, '_> {
             // `spawn("git", ["add"])`, `execvp("git", ["git", "add"])`, `create_subprocess_exec("git", "add")`
             for more in given.values.iter().skip(1) {
                 match more {
-                    Value::List(_) => words.extend(more.words()),
+                    Value::List(_) | Value::Several(_) => words.extend(more.words()),
                     Value::Text(_) | Value::Unknown if !base.ends_with("Sync") => words.extend(more.words()),
-                    Value::Several(_) => words.extend(more.words()),
                     _ => {}
                 }
             }
@@ -259,7 +263,7 @@ impl Program<'_, '_> {
             if is_shell && !matches!(command, Value::List(_)) {
                 words = vec![words.join(" ")];
             }
-            self.is_blind |= words.first().is_none_or(|word| word.starts_with(UNKNOWN));
+            self.note_unknown(&words);
             let input = given.option("input").map(Value::to_text);
             output = self.run_words(base, &words, given.option("cwd").map(Value::to_text), input);
         }
@@ -267,6 +271,13 @@ impl Program<'_, '_> {
             ("check_output" | "getoutput" | "execSync" | "execFileSync", Value::Process(_, text)) => Value::text(text),
             (_, output) => output,
         }
+    }
+
+    /// Notes that a command is run whose program is not known.
+    pub(super) fn note_unknown(&mut self, words: &[String]) {
+        let is_unknown = words.first().is_none_or(|word| word.starts_with(UNKNOWN));
+        self.is_blind |= is_unknown;
+        self.runs_unknown |= is_unknown;
     }
 
     /// Runs words, in a directory and with input if these are given.
@@ -303,7 +314,7 @@ impl Program<'_, '_> {
         let recursive = is_tree || given.option("recursive").is_some_and(|flag| flag.truth() != Some(false));
         for path in path.alternatives() {
             for path in path.words() {
-                self.is_blind |= path.starts_with(UNKNOWN);
+                self.is_blind |= path.chars().all(|letter| letter == UNKNOWN);
                 if recursive {
                     rules::deleted(self.walk, &path);
                 } else if path.contains(TREE) {
@@ -318,8 +329,8 @@ impl Program<'_, '_> {
         let is_path_module = matches!(module, "os.path" | "path" | "posixpath" | "path.posix" | "p");
         Some(match base {
             "Path" | "PurePath" | "PosixPath" if given.values.is_empty() => Value::text("."),
-            "Path" | "PurePath" | "PosixPath" => self.joined(&given.values),
-            "join" | "resolve" if is_path_module => self.joined(&given.values),
+            "Path" | "PurePath" | "PosixPath" => joined(&given.values),
+            "join" | "resolve" if is_path_module => joined(&given.values),
             "expanduser" => given.first().map(|value| Value::text(with_home(&value.to_text()))),
             "abspath" | "realpath" | "normpath" | "fspath" | "resolve" | "normalize" | "realpathSync"
                 if !given.values.is_empty() =>
@@ -374,23 +385,6 @@ impl Program<'_, '_> {
         })
     }
 
-    fn joined(&mut self, parts: &[Value]) -> Value {
-        let mut path = Value::text("");
-        for part in parts {
-            let mut ways = Vec::new();
-            for before in path.clone().alternatives() {
-                ways.extend(part.clone().alternatives().into_iter().map(|part| match part {
-                    Value::List(items) => Value::text(
-                        items.iter().fold(before.to_text(), |path, item| joined_path(&path, &item.to_text())),
-                    ),
-                    part => Value::text(joined_path(&before.to_text(), &part.to_text())),
-                }));
-            }
-            path = Value::one_of(ways);
-        }
-        path
-    }
-
     /// Calls that make lists and texts. None if this is no such call.
     fn list_call(&mut self, name: &str, base: &str, given: &Given) -> Option<Value> {
         let first = given.first();
@@ -406,7 +400,7 @@ impl Program<'_, '_> {
             "str" | "String" | "repr" | "bytes" if !matches!(first, Value::List(_)) => {
                 first.map(|value| Value::text(value.to_text()))
             }
-            "reversed" => first.map(|value| super::evaluate::slice(value, None, None, true)),
+            "reversed" => first.map(|value| super::operators::slice(value, None, None, true)),
             "len" => match &first {
                 Value::List(items) if items.iter().all(Value::is_plain) => {
                     i64::try_from(items.len()).map_or(Value::Unknown, Value::Number)
@@ -456,6 +450,24 @@ impl Program<'_, '_> {
         };
         self.value(&expression)
     }
+}
+
+/// The parts of a path, put together in every way that they may be.
+fn joined(parts: &[Value]) -> Value {
+    let mut path = Value::text("");
+    for part in parts {
+        let mut ways = Vec::new();
+        for before in path.clone().alternatives() {
+            ways.extend(part.clone().alternatives().into_iter().map(|part| match part {
+                Value::List(items) => {
+                    Value::text(items.iter().fold(before.to_text(), |path, item| joined_path(&path, &item.to_text())))
+                }
+                part => Value::text(joined_path(&before.to_text(), &part.to_text())),
+            }));
+        }
+        path = Value::one_of(ways);
+    }
+    path
 }
 
 /// Text that a call decodes. None if this is no such call.

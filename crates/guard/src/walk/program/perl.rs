@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use crate::walk::program::Language;
 use crate::walk::program::ast::{Argument, Expr, Function, Parameter, Statement};
-use crate::walk::program::expressions::{ProgramParser, function};
+use crate::walk::program::expressions::{LONGEST_CHAIN, ProgramParser, function};
 use crate::walk::program::lexer::Token;
 use crate::walk::program::perl_lexer::{BACKQUOTE, tokens, variable_length};
 
@@ -155,6 +155,7 @@ impl ProgramParser<'_> {
     fn perl_if(&mut self) -> Option<Statement> {
         let is_negated = self.is_word("unless");
         self.at += 1;
+        self.nest()?;
         self.expect("(")?;
         let condition = self.perl_list()?;
         self.expect(")")?;
@@ -167,6 +168,7 @@ impl ProgramParser<'_> {
             Vec::new()
         };
         let condition = if is_negated { Expr::Not(Box::new(condition)) } else { condition };
+        self.depth -= 1;
         Some(Statement::If(condition, then, otherwise))
     }
 
@@ -247,7 +249,7 @@ impl ProgramParser<'_> {
     /// Reads expressions with commas, `and`, `or` and `not` between them.
     fn perl_list(&mut self) -> Option<Expr> {
         let mut left = if self.eat_word("not") { Expr::Not(Box::new(self.perl_items()?)) } else { self.perl_items()? };
-        loop {
+        for _ in 0..LONGEST_CHAIN {
             let operator = if self.eat_word("and") {
                 "&&"
             } else if self.eat_word("or") || self.eat_word("xor") {
@@ -268,6 +270,7 @@ impl ProgramParser<'_> {
             let right = if is_negated { Expr::Not(Box::new(right)) } else { right };
             left = Expr::Binary(Box::new(left), operator.to_owned(), Box::new(right));
         }
+        None
     }
 
     /// True if no value begins here.
@@ -384,9 +387,14 @@ impl ProgramParser<'_> {
 
     fn perl_binary(&mut self, least: u8) -> Option<Expr> {
         let mut left = self.perl_unary()?;
+        let mut length = 0;
         while let Some((operator, binds)) = self.perl_operator().filter(|(_, binds)| *binds > least) {
             self.at += 1;
             let right = self.perl_binary(binds)?;
+            length += 1;
+            if length > LONGEST_CHAIN {
+                return None;
+            }
             left = match operator {
                 // A substitution leaves a text that is not known.
                 "=~" | "x" | ".." | "cmp" => Expr::Other(vec![left, right]),
@@ -397,6 +405,13 @@ impl ProgramParser<'_> {
     }
 
     fn perl_unary(&mut self) -> Option<Expr> {
+        self.nest()?;
+        let value = self.perl_unary_at_level()?;
+        self.depth -= 1;
+        Some(value)
+    }
+
+    fn perl_unary_at_level(&mut self) -> Option<Expr> {
         if self.eat("!") {
             return Some(Expr::Not(Box::new(self.perl_unary()?)));
         }
@@ -433,7 +448,7 @@ impl ProgramParser<'_> {
 
     fn perl_postfix(&mut self, value: Expr) -> Option<Expr> {
         let mut value = value;
-        loop {
+        for _ in 0..LONGEST_CHAIN {
             let follows_index = matches!(value, Expr::Index(..));
             if self.eat("->") {
                 if self.eat("@") {
@@ -457,6 +472,7 @@ impl ProgramParser<'_> {
                 return Some(value);
             }
         }
+        None
     }
 
     /// Reads `[index]` or `{key}`.

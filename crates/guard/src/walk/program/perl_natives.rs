@@ -107,7 +107,7 @@ impl Program<'_, '_> {
         let ways = if let [only] = values { only.clone().alternatives() } else { vec![words] };
         for way in ways {
             let words = way.words();
-            self.is_blind |= words.first().is_none_or(|word| word.starts_with(UNKNOWN));
+            self.note_unknown(&words);
             output = self.run_words("system", &words, None, None);
         }
         output

@@ -109,6 +109,7 @@ impl ProgramParser<'_> {
 
     fn python_if(&mut self) -> Option<Statement> {
         self.at += 1;
+        self.nest()?;
         let condition = self.expression()?;
         let then = self.suite()?;
         self.skip_newlines();
@@ -119,6 +120,7 @@ impl ProgramParser<'_> {
         } else {
             Vec::new()
         };
+        self.depth -= 1;
         Some(Statement::If(condition, then, otherwise))
     }
 

@@ -38,6 +38,13 @@ impl ProgramParser<'_> {
     }
 
     fn script_statement(&mut self, statements: &mut Vec<Statement>) -> Option<()> {
+        self.nest()?;
+        self.script_statement_at_level(statements)?;
+        self.depth -= 1;
+        Some(())
+    }
+
+    fn script_statement_at_level(&mut self, statements: &mut Vec<Statement>) -> Option<()> {
         if self.eat(";") {
             return Some(());
         }

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use crate::marks::{NAME, SOME, STAR, TREE, UNKNOWN, has_mark, is_mark};
+use crate::marks::{FRESH, NAME, SOME, STAR, TREE, UNKNOWN, has_mark, is_mark};
 use crate::walk::program::ast::Function;
 
 /// The most values that one name may have.
@@ -13,11 +13,14 @@ const MOST_VALUES: usize = 6;
 /// The longest text, in bytes. `a += a` doubles it, so one that is longer is unknown.
 const LONGEST_TEXT: usize = 16 << 10;
 
+/// The most values in one value.
+const LARGEST: usize = 1024;
+
 /// The most items of a list.
 const MOST_ITEMS: usize = 256;
 
 /// A value.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub(super) enum Value {
     Unknown,
     Nothing,
@@ -44,7 +47,57 @@ pub(super) enum Value {
     Several(Vec<Value>),
 }
 
+// Functions and objects are the same if they are one. An object may hold itself, so its fields are not compared.
+impl PartialEq for Value {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Unknown, Self::Unknown) | (Self::Nothing, Self::Nothing) => true,
+            (Self::Flag(own), Self::Flag(other)) => own == other,
+            (Self::Number(own), Self::Number(other)) => own == other,
+            (Self::Text(own), Self::Text(other))
+            | (Self::Native(own), Self::Native(other))
+            | (Self::File(own), Self::File(other)) => own == other,
+            (Self::List(own), Self::List(other)) | (Self::Several(own), Self::Several(other)) => own == other,
+            (Self::Table(own), Self::Table(other)) => own == other,
+            (Self::Function(own), Self::Function(other)) => Rc::ptr_eq(own, other),
+            (Self::Class(own), Self::Class(other)) => Rc::ptr_eq(own, other),
+            (Self::Object(own), Self::Object(other)) => Rc::ptr_eq(own, other),
+            (Self::Process(own, text), Self::Process(other, others)) => own == other && text == others,
+            _ => false,
+        }
+    }
+}
+
 impl Value {
+    /// The number of values in this one, and of its bytes by the hundred; no more than `most` are counted.
+    fn size(&self, most: usize) -> usize {
+        let all = |values: &mut dyn Iterator<Item = &Self>| {
+            let mut size = 1_usize;
+            for value in values {
+                if size > most {
+                    break;
+                }
+                size += value.size(most - size);
+            }
+            size
+        };
+        match self {
+            Self::Text(text) | Self::File(text) => 1 + text.len() / 100,
+            Self::Process(words, text) => 1 + words.len() + text.len() / 100,
+            Self::List(items) | Self::Several(items) => all(&mut items.iter()),
+            Self::Table(entries) => all(&mut entries.iter().map(|(_, value)| value)),
+            Self::Method(value, _) => 1 + value.size(most),
+            Self::Partial(value, more) => value.size(most) + all(&mut more.iter()),
+            _ => 1,
+        }
+    }
+
+    /// The value, and its size; unknown if it is too large. `a = [a, a]` doubles it.
+    pub(super) fn measured(self) -> (Self, usize) {
+        let size = self.size(LARGEST);
+        if size > LARGEST { (Self::Unknown, size) } else { (self, size) }
+    }
+
     pub(super) fn text(text: impl Into<String>) -> Self {
         let text = text.into();
         if text.len() > LONGEST_TEXT { Self::Unknown } else { Self::Text(text) }
@@ -135,7 +188,7 @@ impl Value {
     /// True if this names every file of a place.
     pub(super) fn is_listing(&self) -> bool {
         match self {
-            Self::Text(text) => has_mark(text) && text.contains([STAR, TREE, NAME]),
+            Self::Text(text) => has_mark(text) && text.contains([STAR, TREE, NAME, FRESH]),
             Self::List(items) | Self::Several(items) => items.iter().any(Self::is_listing),
             _ => false,
         }
@@ -144,7 +197,9 @@ impl Value {
     /// The value after a choice was made among the names of a listing.
     pub(super) fn chosen(self) -> Self {
         match self {
-            Self::Text(text) if has_mark(&text) => Self::Text(text.replace([STAR, TREE, NAME], &SOME.to_string())),
+            Self::Text(text) if has_mark(&text) => {
+                Self::Text(text.replace([STAR, TREE, NAME, FRESH], &SOME.to_string()))
+            }
             Self::List(items) => Self::List(items.into_iter().map(Self::chosen).collect()),
             Self::Several(items) => Self::Several(items.into_iter().map(Self::chosen).collect()),
             value => value,
