@@ -50,6 +50,7 @@ pub(super) struct Scope {
 }
 
 /// A program that runs.
+#[expect(clippy::struct_excessive_bools, reason = "each is about another end of the program")]
 pub(super) struct Program<'w, 'g> {
     pub(super) walk: &'w mut ScriptWalk<'g>,
     pub(super) language: Language,

@@ -382,6 +382,11 @@ impl ProgramParser<'_> {
         if targets.len() == 1 { targets.pop() } else { Some(Expr::List(targets)) }
     }
 
+    /// Reads one name that gets a value.
+    pub(super) fn target(&mut self) -> Option<Expr> {
+        self.postfix()
+    }
+
     fn postfix_or_spread(&mut self) -> Option<Expr> {
         if self.eat("*") {
             return Some(Expr::Spread(Box::new(self.postfix()?)));

@@ -128,7 +128,8 @@ impl Program<'_, '_> {
         match name {
             "require" | "import" | "__import__" | "importlib.import_module" => {
                 let module = given.first().to_text();
-                if module.ends_with(".json")
+                // A table in a file.
+                if module.starts_with(['.', '/'])
                     && let Some(text) = self.file_text(&module)
                 {
                     return self.parsed(&Value::text(text));

@@ -159,7 +159,7 @@ impl ProgramParser<'_> {
         loop {
             let value = self.expression()?;
             if self.eat_word("as") {
-                let target = self.targets()?;
+                let target = self.target()?;
                 statements.push(Statement::Assign(target, value, false));
             } else {
                 statements.push(Statement::Expr(value));
