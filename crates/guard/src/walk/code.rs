@@ -130,8 +130,9 @@ impl ScriptWalk<'_> {
         };
         let loops = language == "perl" && arguments.iter().take_while(|word| word.starts_with('-')).any(has_loop);
         let program = Language::named(language).filter(|_| !loops);
+        let is_file = !arguments.iter().any(|word| interpreter.is_flag(language, word));
         for code in codes {
-            if program.is_none_or(|program| !self.run_program(program, &code, rest)) {
+            if program.is_none_or(|program| !self.run_program(program, &code, rest, is_file)) {
                 self.scan_code(language, &code, known.clone());
             }
         }

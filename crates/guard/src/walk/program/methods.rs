@@ -3,7 +3,8 @@
 use crate::marks::{STAR, TREE, UNKNOWN, alive, is_mark};
 use crate::walk::code_scan::DELETES_IF_RECURSIVE;
 use crate::walk::program::ast::{Expr, Statement};
-use crate::walk::program::evaluate::{Given, Program};
+use crate::walk::program::calls::Given;
+use crate::walk::program::evaluate::Program;
 use crate::walk::program::narrowing::narrowing;
 use crate::walk::program::natives::{below, joined_path, name_of, parent, with_home};
 use crate::walk::program::value::Value;

@@ -3,10 +3,13 @@
 //! A program that cannot be read is looked through for calls instead; see [`super::code`].
 
 mod ast;
+mod calls;
+mod commands;
 mod evaluate;
 mod expressions;
 mod jq;
 mod lexer;
+mod literals;
 mod methods;
 mod narrowing;
 mod natives;
@@ -14,6 +17,8 @@ mod operators;
 mod perl;
 mod perl_lexer;
 mod perl_natives;
+mod perl_template;
+mod perl_terms;
 mod python;
 mod script;
 mod value;
@@ -95,7 +100,9 @@ fn constant(expression: &Expr) -> Option<Value> {
 
 impl ScriptWalk<'_> {
     /// Runs a program with these arguments. False if it was not understood, or not all that it runs is known.
-    pub(super) fn run_program(&mut self, language: Language, code: &str, arguments: &[String]) -> bool {
+    ///
+    /// `is_file` says that the program is in a file, whose name JavaScript has among the arguments.
+    pub(super) fn run_program(&mut self, language: Language, code: &str, arguments: &[String], is_file: bool) -> bool {
         let Some(statements) = parsed(language, code) else { return false };
         self.budget.spend(1 + code.len() / 32);
         if !self.budget.enter() {
@@ -106,7 +113,7 @@ impl ScriptWalk<'_> {
         // The interpreter stands before the program in JavaScript, the program stands first in Python.
         let before = match language {
             Language::Python => 1,
-            Language::Script => 2,
+            Language::Script => 1 + usize::from(is_file),
             Language::Perl => 0,
         };
         let words = std::iter::repeat_n(String::new(), before).chain(arguments.iter().cloned());

@@ -1,7 +1,7 @@
 //! Operators, and methods that change lists and tables.
 
 use crate::marks::UNKNOWN;
-use crate::walk::program::evaluate::Given;
+use crate::walk::program::calls::Given;
 use crate::walk::program::natives::joined_path;
 use crate::walk::program::value::Value;
 

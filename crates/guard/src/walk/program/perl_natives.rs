@@ -2,7 +2,8 @@
 
 use crate::marks::{TREE, UNKNOWN, alive};
 use crate::walk::code_scan::{DELETES, DELETES_IF_RECURSIVE};
-use crate::walk::program::evaluate::{Given, Program};
+use crate::walk::program::calls::Given;
+use crate::walk::program::evaluate::Program;
 use crate::walk::program::natives::{below, with_home};
 use crate::walk::program::value::Value;
 

@@ -1,6 +1,6 @@
 //! Reads statements of Python.
 
-use crate::walk::program::ast::{Expr, Statement};
+use crate::walk::program::ast::{Argument, Expr, Statement};
 use crate::walk::program::expressions::{ProgramParser, function};
 use crate::walk::program::lexer::Token;
 
@@ -304,6 +304,14 @@ impl ProgramParser<'_> {
                 break;
             }
             if self.eat("*") {
+                // The names that mean something else where they come from elsewhere.
+                for name in ["run", "call"] {
+                    statements.push(Statement::Assign(
+                        Expr::Name(name.to_owned()),
+                        module_part(&format!("{}.{name}", module.clone().unwrap_or_default())),
+                        false,
+                    ));
+                }
                 break;
             }
             let path = self.dotted()?;
@@ -316,15 +324,7 @@ impl ProgramParser<'_> {
                     (top.clone(), top)
                 }
             };
-            let mut parts = whole.split('.').filter(|part| !part.is_empty());
-            let first = Expr::Call(
-                Box::new(Expr::Name("require".to_owned())),
-                vec![crate::walk::program::ast::Argument {
-                    name: None,
-                    value: Expr::Text(parts.next().unwrap_or("").to_owned()),
-                }],
-            );
-            let value = parts.fold(first, |value, part| Expr::Member(Box::new(value), part.to_owned()));
+            let value = module_part(&whole);
             statements.push(Statement::Assign(Expr::Name(name), value, false));
             if !self.eat(",") {
                 break;
@@ -344,4 +344,13 @@ impl ProgramParser<'_> {
         }
         Some(path)
     }
+}
+
+/// The part of a module that a path names.
+fn module_part(path: &str) -> Expr {
+    let mut parts = path.split('.').filter(|part| !part.is_empty());
+    let module = Expr::Text(parts.next().unwrap_or("").to_owned());
+    let arguments = vec![Argument { name: None, value: module }];
+    let first = Expr::Call(Box::new(Expr::Name("require".to_owned())), arguments);
+    parts.fold(first, |value, part| Expr::Member(Box::new(value), part.to_owned()))
 }
