@@ -35,6 +35,9 @@ pub(super) use jq::jq_lines;
 /// The longest program that is run, in bytes.
 const LONGEST: usize = 64 << 10;
 
+/// The longest program of Perl that is run, in bytes. Its text is copied while it is read.
+const LONGEST_PERL: usize = 8 << 10;
+
 /// A language whose programs are run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Language {
@@ -57,7 +60,8 @@ impl Language {
 
 /// The statements of a program; none if it cannot be read.
 fn parsed(language: Language, code: &str) -> Option<Vec<Statement>> {
-    if code.len() > LONGEST {
+    let longest = if language == Language::Perl { LONGEST_PERL } else { LONGEST };
+    if code.len() > longest {
         return None;
     }
     let tokens = if language == Language::Perl { perl_lexer::tokens(code)? } else { lexer::tokens(language, code)? };

@@ -14,10 +14,10 @@ const MOST_VALUES: usize = 6;
 const LONGEST_TEXT: usize = 16 << 10;
 
 /// The most values in one value.
-const LARGEST: usize = 1024;
+const LARGEST: usize = 2048;
 
 /// The most items of a list.
-const MOST_ITEMS: usize = 256;
+const MOST_ITEMS: usize = 1024;
 
 /// A value.
 #[derive(Debug, Clone)]
