@@ -45,6 +45,7 @@ impl Given {
 impl Program<'_, '_> {
     pub(super) fn value(&mut self, expression: &Expr) -> Value {
         if !self.step() || self.depth > DEEPEST_VALUE {
+            self.is_blind = true;
             return Value::Unknown;
         }
         self.depth += 1;
@@ -301,6 +302,7 @@ impl Program<'_, '_> {
 
     pub(super) fn call_function(&mut self, function: &Rc<Function>, object: Option<Value>, given: &Given) -> Value {
         if self.scopes.len() > DEEPEST {
+            self.is_blind = true;
             return Value::Unknown;
         }
         let mut scope = Scope::default();

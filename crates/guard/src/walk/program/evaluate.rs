@@ -83,6 +83,8 @@ impl<'w, 'g> Program<'w, 'g> {
     pub(super) fn step(&mut self) -> bool {
         self.steps += 1;
         self.walk.budget.spend(usize::from(self.steps.is_multiple_of(4)));
+        // A program that is not followed to its end is looked through as well.
+        self.is_blind |= self.steps >= MOST_STEPS;
         self.steps < MOST_STEPS && !self.walk.budget.is_exhausted()
     }
 
