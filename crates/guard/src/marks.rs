@@ -36,8 +36,12 @@ pub(crate) const PARENT: char = '\u{10F00A}';
 /// Every file that is new to git.
 pub(crate) const FRESH: char = '\u{10F00B}';
 
+/// Behind unknown text: the text of the script that it was made of, by number. See [`crate::walk`].
+pub(crate) const FIRST_SOURCE: char = '\u{10F010}';
+pub(crate) const LAST_SOURCE: char = '\u{10F01F}';
+
 const FIRST: char = '\u{10F000}';
-const LAST: char = '\u{10F00F}';
+const LAST: char = LAST_SOURCE;
 
 /// The stand-in for a mark that a script contains: as long, and never a mark.
 const STAND_IN: &str = "\u{10FFFD}";
@@ -51,6 +55,11 @@ pub(crate) fn is_mark(letter: char) -> bool {
 pub(crate) fn has_mark(text: &str) -> bool {
     const FIRST_BYTE: u8 = 0xF4;
     text.as_bytes().contains(&FIRST_BYTE)
+}
+
+/// True if this mark says what unknown text was made of.
+pub(crate) fn is_source(letter: char) -> bool {
+    (FIRST_SOURCE..=LAST_SOURCE).contains(&letter)
 }
 
 /// True if this mark stands for more than one file name.
@@ -100,6 +109,7 @@ pub(crate) fn readable(text: &str) -> String {
             NAME => out.push_str("<names>"),
             FRESH => out.push_str("<new files>"),
             PARENT => out.push_str("$PPID"),
+            source if is_source(source) => {}
             other => out.push(other),
         }
     }

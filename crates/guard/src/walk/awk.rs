@@ -35,7 +35,15 @@ impl ScriptWalk<'_> {
     pub(super) fn run_awk(&mut self, arguments: &[String]) {
         let awk = self.awk_arguments(arguments);
         let Some(code) = awk.program.as_deref().map(str::trim) else { return };
-        let input = self.world.shell.input.to_string();
+        let files: Vec<&String> = awk.rest.iter().filter(|word| !word.contains('=')).collect();
+        let input = self.input_of(files.into_iter());
+        let before = std::mem::replace(&mut self.world.shell.input, input.as_str().into());
+        self.run_awk_on(&awk, code, &input);
+        self.world.shell.input = before;
+    }
+
+    /// Runs a program of awk over its input.
+    fn run_awk_on(&mut self, awk: &AwkArguments<'_>, code: &str, input: &str) {
         if let Some(expression) = printed_expression(code) {
             let parts = tokens("awk", expression);
             let first = first_column(code);
@@ -57,6 +65,15 @@ impl ScriptWalk<'_> {
             let mut values = awk.values.clone();
             values.insert("ARGV".to_owned(), std::iter::once(String::new()).chain(awk.rest.iter().cloned()).collect());
             if !line.is_empty() {
+                // `$i` in a loop is any of the columns.
+                for name in code.split('$').skip(1) {
+                    let end =
+                        name.find(|letter: char| !letter.is_alphanumeric() && letter != '_').unwrap_or(name.len());
+                    let name = name.get(..end).unwrap_or("");
+                    if name.starts_with(char::is_alphabetic) && name != "NF" {
+                        values.insert(name.to_owned(), awk.columns(line).into_iter().map(str::to_owned).collect());
+                    }
+                }
                 values.insert("0".to_owned(), vec![line.to_owned()]);
                 for (at, column) in awk.columns(line).into_iter().enumerate() {
                     values.insert((at + 1).to_string(), vec![column.to_owned()]);

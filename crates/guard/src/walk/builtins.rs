@@ -89,6 +89,17 @@ impl ScriptWalk<'_> {
                 Some(if command.is_empty() { Flow::Next } else { Flow::Leaves })
             }
             "builtin" | "noglob" | "nocorrect" => Some(self.call_ignoring_functions(arguments.to_vec())),
+            // The index of an array is expanded once more.
+            "test" | "[" | "printf" | "read" | "wait"
+                if arguments.iter().any(|word| word.contains("[$(") || word.contains("[`")) =>
+            {
+                for word in arguments {
+                    self.run_hidden(word);
+                }
+                let builtin = builtin_named(name)?;
+                builtin(self, name, arguments);
+                Some(Flow::Next)
+            }
             _ => {
                 let builtin = builtin_named(name)?;
                 builtin(self, name, arguments);
@@ -157,6 +168,11 @@ impl ScriptWalk<'_> {
         let next = self.world.files.through_links(&next, true);
         self.world.shell.set_directory(next);
         self.world.shell.left = None;
+        if name != "cd" || !self.world.shell.directories.is_empty() {
+            let stack = std::iter::once(self.directory()).chain(self.world.shell.directories.iter().rev().cloned());
+            let stack = ShellValue::list(stack.collect());
+            self.assign("DIRSTACK", stack, None);
+        }
     }
 
     fn source_file(&mut self, arguments: &[String]) {

@@ -305,6 +305,7 @@ impl ScriptWalk<'_> {
         }
         // A command that is not known may be one of the script's own functions.
         if is_vague(first) {
+            self.judge_sources(&first.clone());
             self.world.shell.outside.alter();
         }
         // Variables that nobody has set, before a command, are there to be nothing.
@@ -401,7 +402,18 @@ impl ScriptWalk<'_> {
         if self.run_wrapper(name, words) || self.start_shell(name, words) || self.run_special(name, words) {
             return Flow::Next;
         }
-        let text = self.filter(name, words).unwrap_or_else(|| UNKNOWN.to_string());
+        let text = if let Some(text) = self.filter(name, words) {
+            text
+        } else {
+            const HANDLER: &str = "command_not_found_handle";
+            if self.world.shell.functions.contains_key(HANDLER) && !self.world.calls.iter().any(|open| open == HANDLER)
+            {
+                let words = std::iter::once(HANDLER.to_owned()).chain(words.iter().cloned());
+                self.subshell(|walk| walk.call(words.collect()));
+            }
+            let given = self.text_given_to(words);
+            self.unknown_made_of(&given)
+        };
         self.write(&text);
         Flow::Next
     }

@@ -8,6 +8,7 @@ use crate::rules;
 use crate::walk::ScriptWalk;
 use crate::walk::code_functions::{CodeFunction, functions};
 use crate::walk::code_scan::{CodeCall, CodeScan};
+use crate::walk::program::Language;
 use crate::walk::tokens::{CodeToken, tokens};
 use crate::walk::values::{Values, fill};
 
@@ -100,6 +101,17 @@ impl ScriptWalk<'_> {
         {
             return true;
         }
+        // `python3 -m timeit -s setup code`
+        if language == "python"
+            && let Some(at) = arguments
+                .windows(2)
+                .position(|pair| matches!(pair, [flag, module] if flag == "-m" && module == "timeit"))
+        {
+            let code = arguments.iter().skip(at + 2).filter(|word| !word.starts_with('-'));
+            let code = code.cloned().collect::<Vec<_>>().join("\n");
+            self.scan_code(language, &code, Values::new());
+            return true;
+        }
         let Some((mut codes, rest)) = self.given_code(language, &interpreter, arguments) else {
             self.write(&UNKNOWN.to_string());
             return true;
@@ -108,8 +120,21 @@ impl ScriptWalk<'_> {
             codes.push(self.world.shell.input.to_string());
         }
         let known = self.values_of(language, rest);
+        // With `-n` and `-p` Perl runs the code for every line of its input.
+        let has_loop = |word: &String| {
+            word.starts_with('-')
+                && !word.starts_with("--")
+                && word.contains(['n', 'p', 'i'])
+                && !word.starts_with("-M")
+                && !word.starts_with("-I")
+        };
+        let loops = language == "perl" && arguments.iter().take_while(|word| word.starts_with('-')).any(has_loop);
+        let program = Language::named(language).filter(|_| !loops);
+        let is_file = !arguments.iter().any(|word| interpreter.is_flag(language, word));
         for code in codes {
-            self.scan_code(language, &code, known.clone());
+            if program.is_none_or(|program| !self.run_program(program, &code, rest, is_file)) {
+                self.scan_code(language, &code, known.clone());
+            }
         }
         true
     }
@@ -231,9 +256,17 @@ impl ScriptWalk<'_> {
         }
         self.world.shell.set_directory(directory);
         if scan.printed.is_none() {
-            self.write(&UNKNOWN.to_string());
+            self.write_unknown_of_code(&code);
         }
         scan.values
+    }
+
+    /// Writes unknown output of some code.
+    pub(super) fn write_unknown_of_code(&mut self, code: &str) {
+        let mut given = format!("{code}\n{}", self.world.shell.input);
+        given.extend(self.files_named_in(code));
+        let unknown = self.unknown_made_of(&given);
+        self.write(&unknown);
     }
 
     /// Follows the call of a function that the code defines, with the arguments of this call. Deeper calls of the same function
@@ -303,7 +336,7 @@ impl ScriptWalk<'_> {
     }
 
     /// Runs the arguments of a call: a script, or the words of a command.
-    fn run_in_code(&mut self, base: &str, mut words: Vec<String>, opens: bool) {
+    pub(super) fn run_in_code(&mut self, base: &str, mut words: Vec<String>, opens: bool) {
         if opens {
             // `open(F, "script |")` and `open(F, "-|", words…)`; anything else is a file.
             match words.iter().position(|word| word.contains('|')) {

@@ -5,7 +5,7 @@ use crate::walk::tokens::CodeToken;
 use crate::walk::values::{Arguments, Values, arguments, bounded};
 
 /// Calls that run a script or a list of words.
-const RUNS: &[&str] = &[
+pub(super) const RUNS: &[&str] = &[
     "system",
     "popen",
     "execSync",
@@ -50,7 +50,7 @@ const RUNS: &[&str] = &[
 ];
 
 /// Calls that run code of the same language.
-const EVALUATES: [&str; 4] = ["exec", "eval", "instance_eval", "Function"];
+pub(super) const EVALUATES: [&str; 4] = ["exec", "eval", "instance_eval", "Function"];
 
 /// Calls that turn something unreadable into text.
 const DECODES: [&str; 14] = [
@@ -71,7 +71,7 @@ const DECODES: [&str; 14] = [
 ];
 
 /// Calls that delete a whole tree.
-const DELETES: &[&str] = &[
+pub(super) const DELETES: &[&str] = &[
     "rmtree",
     "remove_tree",
     "rm_rf",
@@ -90,7 +90,7 @@ const DELETES: &[&str] = &[
 ];
 
 /// Calls that delete a tree if they are told so by an option.
-const DELETES_IF_RECURSIVE: [&str; 5] = ["rm", "rmdir", "unlink", "removeSync", "remove"];
+pub(super) const DELETES_IF_RECURSIVE: [&str; 5] = ["rm", "rmdir", "unlink", "removeSync", "remove"];
 
 /// Calls that print.
 const PRINTS: [&str; 5] = ["print", "puts", "log", "printf", "echo"];

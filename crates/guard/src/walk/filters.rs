@@ -151,6 +151,17 @@ impl ScriptWalk<'_> {
         let is_raw = arguments.iter().any(|word| word.starts_with('-') && word.contains('r'));
         let mut words = operands(arguments);
         let path = words.next()?;
+        if self.world.shell.input.len() < 64 << 10
+            && !arguments.iter().any(|word| word.starts_with("--arg") || word == "--slurpfile")
+        {
+            let needs_text =
+                !arguments.iter().any(|word| word.starts_with('-') && !word.starts_with("--") && word.contains('n'));
+            let files: Vec<&String> = operands(arguments).skip(1).collect();
+            let text = needs_text.then(|| self.input_of(files.into_iter()));
+            if let Some(lines) = crate::walk::program::jq_lines(path, text.as_deref(), is_raw) {
+                return Some(joined(lines.into_iter()));
+            }
+        }
         // A text is its own output.
         if let Some(text) = path.strip_prefix('"').and_then(|text| text.strip_suffix('"')) {
             return Some(format!("{text}\n"));
@@ -290,7 +301,7 @@ impl ScriptWalk<'_> {
         let delimiter = value("-d").or_else(|| value("--delimiter=")).unwrap_or_else(|| "\t".to_owned());
         let fields = value("-f").or_else(|| value("--fields="));
         let letters = value("-c").or_else(|| value("-b"));
-        let text = self.world.shell.input.to_string();
+        let text = self.input_of(split_options(arguments, "dfcb").1.into_iter());
         let mut out = String::new();
         for line in text.lines() {
             let (units, ranges, joint): (Vec<String>, &String, &str) = match (&fields, &letters) {
@@ -311,14 +322,20 @@ impl ScriptWalk<'_> {
     }
 
     fn grep(&mut self, arguments: &[String]) -> Option<String> {
-        let flags: String =
-            arguments.iter().filter(|w| !w.starts_with("--")).filter_map(|w| w.strip_prefix('-')).collect();
-        let mut operands = arguments.iter().filter(|word| !word.starts_with('-'));
-        let wanted = operands.next()?;
-        let files: Vec<String> = operands.cloned().collect();
-        let text = self.input_of(files.iter());
+        let (flags, operands) = split_options(arguments, "ABCmef");
+        let flags: String = flags.into_iter().filter(|word| !word.starts_with('-')).collect();
+        let given = arguments.iter().position(|word| word == "-e").and_then(|at| arguments.get(at + 1));
+        let (wanted, files) = match given {
+            Some(wanted) => (wanted, operands.as_slice()),
+            None => operands.split_first().map(|(wanted, files)| (*wanted, files))?,
+        };
+        let text = self.input_of(files.iter().copied());
         if flags.contains(['c', 'l', 'q']) {
             return Some(SOME.to_string());
+        }
+        // Lines around the found ones are printed as well.
+        if flags.contains(['A', 'B', 'C']) && !text.contains([STAR, UNKNOWN, SOME, TREE, FRESH]) {
+            return None;
         }
         let expression = self.expression(wanted, flags.contains('i'))?;
         self.budget.spend(text.len() / 64);
@@ -370,6 +387,24 @@ impl ScriptWalk<'_> {
         }
         if out.is_empty() { format!("{STAR}\n") } else { out }
     }
+}
+
+/// The options without their dash, and the other words. An option that ends in one of the letters takes the next word.
+fn split_options<'w>(arguments: &'w [String], valued: &str) -> (Vec<&'w str>, Vec<&'w String>) {
+    let (mut options, mut others) = (Vec::new(), Vec::new());
+    let mut words = arguments.iter();
+    while let Some(word) = words.next() {
+        match word.strip_prefix('-') {
+            Some(option) if !option.is_empty() => {
+                options.push(option);
+                if !option.starts_with('-') && option.ends_with(|letter| valued.contains(letter)) {
+                    words.next();
+                }
+            }
+            _ => others.push(word),
+        }
+    }
+    (options, others)
 }
 
 /// Lines, each with its end.

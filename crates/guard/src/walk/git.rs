@@ -34,7 +34,8 @@ const RUN_OPTIONS: [&str; 8] = [
 ];
 
 /// Subcommands with options of their own whose value is run by a shell.
-const OPTION_SCRIPTS: [(&str, &[&str]); 4] = [
+const OPTION_SCRIPTS: [(&str, &[&str]); 5] = [
+    ("grep", &["-O", "--open-files-in-pager"]),
     ("rebase", &["-x", "--exec"]),
     (
         "filter-branch",
@@ -224,6 +225,13 @@ impl ScriptWalk<'_> {
         {
             return self.run_git_alias(text, arguments, settings, depth);
         }
+        // `git snapshot` runs `git-snapshot`, if there is one.
+        if !self.world.files.texts.is_empty()
+            && let Some(text) = self.script_on_path(&format!("git-{name}"))
+        {
+            let words = std::iter::once(format!("git-{name}")).chain(arguments.iter().cloned());
+            self.run_file(&text, words.collect());
+        }
         rules::judge_git(self, name, arguments, settings);
         self.note_repository(name, arguments);
         if !self.world.files.texts.is_empty() {
@@ -378,7 +386,10 @@ impl ScriptWalk<'_> {
             let script = match word.split_once('=') {
                 Some((name, script)) if options.contains(&name) => Some(script.to_owned()),
                 _ if options.contains(&word.as_str()) => words.next().cloned(),
-                _ => word.strip_prefix("-x").filter(|_| options.contains(&"-x")).map(str::to_owned),
+                _ => ["-x", "-O"]
+                    .iter()
+                    .filter(|option| options.contains(option))
+                    .find_map(|option| word.strip_prefix(option).map(str::to_owned)),
             };
             if let Some(script) = script {
                 self.run_aside(&script);
@@ -395,6 +406,10 @@ impl ScriptWalk<'_> {
                 "--absolute-git-dir" => format!("{REPO}/.git"),
                 "--git-path" => ".git/".to_owned(),
                 "--show-cdup" => String::new(),
+                // They change how the next one is written.
+                "--abbrev-ref" | "--short" | "--symbolic" | "--symbolic-full-name" | "--verify" | "--quiet" | "-q" => {
+                    continue;
+                }
                 flag if flag.starts_with("--path-format") => continue,
                 _ => crate::marks::SOME.to_string(),
             };

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::marks::{SOME, UNKNOWN};
+use crate::marks::{SOME, UNKNOWN, is_mark};
 use crate::walk::ScriptWalk;
 
 /// The longest chain of variables that refer to each other.
@@ -13,6 +13,9 @@ const DEEPEST: usize = 8;
 
 /// The longest recipe after its variables are filled in, in bytes.
 const LONGEST: usize = 8 << 10;
+
+/// The most targets that are made, and the most words of a loop.
+const MOST_GOALS: usize = 64;
 
 /// The options of `make` that take another word and are not about its text.
 const VALUED: [&str; 8] = ["-j", "-l", "-o", "-W", "-I", "--jobs", "--old-file", "--what-if"];
@@ -30,7 +33,9 @@ struct MakeRule {
 struct Makefile {
     rules: Vec<MakeRule>,
     others: Vec<String>,
-    /// Lines before which rules are not known by their text: `include`, `define`, patterns, targets in variables.
+    /// Texts of several lines: `define`.
+    defined: Vec<(String, String)>,
+    /// There may be rules that are not known by their text: `include`, `eval`.
     is_open: bool,
 }
 
@@ -38,7 +43,22 @@ impl Makefile {
     fn read(&mut self, text: &str) {
         // Lines behind no rule belong to one without targets, which counts always.
         let mut is_in_rule = false;
+        let mut definition: Option<(String, String)> = None;
         for line in text.replace("\\\n", " ").lines() {
+            if let Some((_, text)) = &mut definition {
+                if line.trim() == "endef" {
+                    self.defined.extend(definition.take());
+                } else {
+                    text.push_str(line);
+                    text.push('\n');
+                }
+                continue;
+            }
+            if let Some(name) = line.strip_prefix("define ") {
+                let name = name.trim().trim_end_matches(['=', ':', '+', '?']).trim().to_owned();
+                definition = Some((name, String::new()));
+                continue;
+            }
             if let Some(recipe) = line.strip_prefix('\t') {
                 if let Some(rule) = self.rules.last_mut().filter(|_| is_in_rule) {
                     rule.recipe.push(recipe.to_owned());
@@ -65,7 +85,7 @@ impl Makefile {
                     is_in_rule = true;
                 }
                 _ => {
-                    const OPENS: [&str; 6] = ["include", "-include", "sinclude", "define", "$(eval", "$(call"];
+                    const OPENS: [&str; 5] = ["include", "-include", "sinclude", "$(eval", "$(call"];
                     self.is_open |= OPENS.iter().any(|word| line.trim_start().starts_with(word));
                     self.others.push(line.to_owned());
                 }
@@ -74,34 +94,54 @@ impl Makefile {
     }
 
     fn push_rule(&mut self, targets: &str, prerequisites: &str, inline: Option<&str>) {
-        self.is_open |= targets.contains(['$', '%']) || prerequisites.contains('$') || targets.trim() == ".DEFAULT";
+        self.is_open |= targets.trim() == ".DEFAULT";
         let words = |text: &str| text.split_whitespace().map(str::to_owned).collect();
         let recipe = inline.map(str::to_owned).into_iter().collect();
         self.rules.push(MakeRule { targets: words(targets), prerequisites: words(prerequisites), recipe });
     }
 
-    /// The recipes that make the goals, or the first target if there is none.
-    fn recipes(&self, goals: &[String]) -> Vec<&String> {
-        let first = self.rules.iter().flat_map(|rule| &rule.targets).find(|target| !target.starts_with('.'));
-        let mut wanted: Vec<&String> =
-            if goals.is_empty() { first.into_iter().collect() } else { goals.iter().collect() };
-        let is_known = |goal: &&String| self.rules.iter().any(|rule| rule.targets.contains(*goal));
+    /// The recipes that make the goals, or the first target if there is none, each with the target and the stem that it is for.
+    fn recipes(&self, goals: &[String]) -> Vec<(&MakeRule, String, String)> {
+        let is_plain = |target: &&String| !target.starts_with('.') && !target.contains('%');
+        let first = self.rules.iter().flat_map(|rule| &rule.targets).find(is_plain);
+        let mut wanted: Vec<String> =
+            if goals.is_empty() { first.into_iter().cloned().collect() } else { goals.to_vec() };
+        let is_known = |goal: &String| self.rules.iter().any(|rule| rule.stem(goal).is_some());
         if self.is_open || !wanted.iter().all(is_known) {
-            return self.rules.iter().flat_map(|rule| &rule.recipe).collect();
+            let all = self.rules.iter().map(|rule| (rule, rule.targets.first().cloned().unwrap_or_default()));
+            return all.map(|(rule, target)| (rule, target, SOME.to_string())).collect();
         }
+        let mut found = Vec::new();
         let mut at = 0;
-        while let Some(goal) = wanted.get(at).copied() {
+        while let Some(goal) = wanted.get(at).cloned().filter(|_| at < MOST_GOALS) {
             at += 1;
-            for rule in self.rules.iter().filter(|rule| rule.targets.contains(goal)) {
-                for word in &rule.prerequisites {
+            for rule in &self.rules {
+                let Some(stem) = rule.stem(&goal) else { continue };
+                for word in rule.prerequisites.iter().map(|word| word.replace('%', &stem)) {
                     if !wanted.contains(&word) {
                         wanted.push(word);
                     }
                 }
+                found.push((rule, goal.clone(), stem));
             }
         }
-        let is_wanted = |rule: &&MakeRule| rule.targets.iter().any(|target| wanted.contains(&target));
-        self.rules.iter().filter(is_wanted).flat_map(|rule| &rule.recipe).collect()
+        found
+    }
+}
+
+impl MakeRule {
+    /// The part of a goal that `%` stands for, if this rule makes it. Goals that are not known are made by patterns.
+    fn stem(&self, goal: &str) -> Option<String> {
+        self.targets.iter().find_map(|target| {
+            if target == goal {
+                return Some(SOME.to_string());
+            }
+            let (before, after) = target.split_once('%')?;
+            if goal.contains(is_mark) {
+                return Some(SOME.to_string());
+            }
+            Some(goal.strip_prefix(before)?.strip_suffix(after)?.to_owned())
+        })
     }
 }
 
@@ -172,9 +212,7 @@ impl ScriptWalk<'_> {
         let runs_nothing = |word: &String| {
             matches!(word.as_str(), "-n" | "-q" | "--just-print" | "--dry-run" | "--recon" | "--question")
         };
-        if arguments.iter().any(runs_nothing) {
-            return self.write(&UNKNOWN.to_string());
-        }
+        let runs_nothing = arguments.iter().any(runs_nothing);
         let mut make = MakeWords::of(arguments);
         let before = self.directory();
         if let Some(directory) = make.directory.take() {
@@ -195,19 +233,45 @@ impl ScriptWalk<'_> {
         for text in std::mem::take(&mut make.texts) {
             file.read(&text);
         }
+        make.variables.extend(std::mem::take(&mut file.defined));
         for line in &file.others {
             self.read_make_line(line, &mut make);
         }
         make.variables.extend(given);
-        let is_open = file.is_open;
-        for text in file.recipes(&make.goals) {
-            let recipe = Recipe { variables: &make.variables, is_open };
-            let script = self.expand_recipe(text, recipe, 0);
-            let script = script.trim_start_matches(['@', '-', '+', ' ', '\t']).to_owned();
-            self.script_in_code(&script, None);
+        // `$(shell …)` in the lines above runs in any case.
+        if !runs_nothing {
+            self.run_recipes(&mut file, &make);
         }
         self.world.shell.set_directory(before);
         self.write(&UNKNOWN.to_string());
+    }
+
+    /// Runs the recipes that make the goals.
+    fn run_recipes(&mut self, file: &mut Makefile, make: &MakeWords) {
+        let is_open = file.is_open;
+        for rule in &mut file.rules {
+            for words in [&mut rule.targets, &mut rule.prerequisites] {
+                if words.iter().any(|word| word.contains('$')) {
+                    let text = words.join(" ");
+                    let text = self.expand_recipe(&text, Recipe { variables: &make.variables, is_open: true }, 0);
+                    *words = text.split_whitespace().map(str::to_owned).collect();
+                }
+            }
+        }
+        for (rule, target, stem) in file.recipes(&make.goals) {
+            let mut variables = make.variables.clone();
+            let prerequisites: Vec<String> = rule.prerequisites.iter().map(|word| word.replace('%', &stem)).collect();
+            let first = prerequisites.first().cloned().unwrap_or_else(|| SOME.to_string());
+            let automatic = [("@", target), ("*", stem), ("<", first), ("^", prerequisites.join(" "))];
+            variables.extend(automatic.map(|(name, value)| (name.to_owned(), value)));
+            for text in &rule.recipe {
+                let script = self.expand_recipe(text, Recipe { variables: &variables, is_open }, 0);
+                for script in script.lines() {
+                    let script = script.trim_start_matches(['@', '-', '+', ' ', '\t']).to_owned();
+                    self.script_in_code(&script, None);
+                }
+            }
+        }
     }
 
     /// Reads a line of a makefile that is no rule. Only a value behind a plain `=` waits until it is used.
@@ -272,6 +336,20 @@ impl ScriptWalk<'_> {
             let text = self.capturing(|walk| walk.script_in_code(&script, None));
             return text.trim_end().replace('\n', " ");
         }
+        if let Some(call) = name.strip_prefix("call ") {
+            let mut words = call.split(',');
+            let text = words.next().and_then(|name| variables.variables.get(name.trim())).cloned();
+            let mut inner = variables.variables.clone();
+            for (at, word) in (1..10).zip(words) {
+                let word = self.expand_recipe(word, variables, depth + 1);
+                inner.insert(at.to_string(), word);
+            }
+            let inner = Recipe { variables: &inner, is_open: variables.is_open };
+            return text.map_or_else(|| UNKNOWN.to_string(), |text| self.expand_recipe(&text, inner, depth + 1));
+        }
+        if let Some(list) = name.strip_prefix("foreach ") {
+            return self.make_foreach(list, variables, depth);
+        }
         if let Some((function, arguments)) = name.split_once(' ')
             && is_make_function(function)
         {
@@ -297,6 +375,29 @@ impl ScriptWalk<'_> {
                 },
             },
         }
+    }
+}
+
+impl ScriptWalk<'_> {
+    /// `$(foreach name,words,text)`
+    fn make_foreach(&mut self, list: &str, variables: Recipe<'_>, depth: usize) -> String {
+        let mut parts = list.splitn(3, ',');
+        let (Some(name), Some(words), Some(text)) = (parts.next(), parts.next(), parts.next()) else {
+            return UNKNOWN.to_string();
+        };
+        let words = self.expand_recipe(words, variables, depth + 1);
+        let mut out = String::new();
+        let mut inner = variables.variables.clone();
+        for word in words.split_whitespace().take(MOST_GOALS) {
+            inner.insert(name.trim().to_owned(), word.to_owned());
+            let inner = Recipe { variables: &inner, is_open: variables.is_open };
+            out.push_str(&self.expand_recipe(text, inner, depth + 1));
+            out.push(' ');
+            if out.len() > LONGEST {
+                return UNKNOWN.to_string();
+            }
+        }
+        out
     }
 }
 

@@ -1,4 +1,4 @@
-//! Programs that take scripts in formats of their own: crontabs, keys for a terminal, editors, Tcl.
+//! Programs that take scripts in formats of their own: crontabs, keys for a terminal, editors.
 
 use crate::marks::HOME;
 use crate::walk::ScriptWalk;
@@ -92,29 +92,6 @@ impl ScriptWalk<'_> {
                 self.script_in_code(script, None);
             }
         }
-    }
-
-    /// Commands of Tcl and `expect` that start programs, and the text that is typed into those.
-    fn run_tcl(&mut self, name: &str, arguments: &[String]) {
-        let code = match arguments.iter().position(|word| word == "-c") {
-            Some(at) if name == "expect" => arguments.get(at + 1).cloned(),
-            _ => match arguments.iter().find(|word| !word.starts_with('-')) {
-                Some(file) => self.code_in_file(file),
-                None => Some(self.world.shell.input.to_string()),
-            },
-        };
-        for line in code.unwrap_or_default().split(['\n', ';', '[', ']']).take(MOST_LINES) {
-            let Some((command, rest)) = line.trim().split_once(char::is_whitespace) else { continue };
-            let rest = rest.trim_start_matches(|letter: char| letter.is_whitespace());
-            let text = match command {
-                "exec" | "spawn" | "system" => rest.trim_start_matches("-noecho ").trim_start_matches("-- ").to_owned(),
-                "send" => rest.trim_start_matches("-- ").trim_matches('"').replace("\\r", "\n").replace("\\n", "\n"),
-                _ => continue,
-            };
-            let text = text.strip_prefix('{').and_then(|text| text.strip_suffix('}')).unwrap_or(&text).to_owned();
-            self.script_in_code(&text, None);
-        }
-        self.write(&crate::marks::UNKNOWN.to_string());
     }
 
     /// `nix develop -c command`, `nix shell packages --command command`.

@@ -2,7 +2,6 @@
 
 use regex::{Regex, RegexBuilder};
 
-use crate::marks::UNKNOWN;
 use crate::walk::ScriptWalk;
 use crate::walk::filters::joined;
 
@@ -40,7 +39,7 @@ impl ScriptWalk<'_> {
                     self.budget.spend(text.len() / 64);
                     text = match self.expression(&wanted, flags.contains(['i', 'I'])) {
                         Some(expression) => substituted(&text, &expression, &by, &flags),
-                        None => UNKNOWN.to_string(),
+                        None => self.unknown_made_of(&text),
                     };
                     if flags.contains('p') {
                         printed.push_str(&text);
@@ -85,17 +84,43 @@ impl ScriptWalk<'_> {
         made
     }
 
-    /// The lines that `Np`, `$p` or `/x/p` print.
+    /// The lines from one address to another: numbers, `$` or expressions.
+    fn range(&mut self, lines: &[&str], from: &str, to: &str) -> Option<String> {
+        let mut place = |address: &str, start: usize| {
+            if let Ok(number) = address.parse::<usize>() {
+                return number.checked_sub(1);
+            }
+            if address == "$" {
+                return lines.len().checked_sub(1);
+            }
+            let wanted = address.strip_prefix('/').and_then(|rest| rest.strip_suffix('/'))?;
+            let expression = self.expression(wanted, false)?;
+            let found = lines.iter().skip(start).position(|line| expression.is_match(line));
+            Some(found.map_or(lines.len(), |at| start + at))
+        };
+        let first = place(from, 0)?;
+        let last = place(to, first + 1)?;
+        Some(joined(lines.iter().take(last.saturating_add(1)).skip(first).map(|line| (*line).to_owned())))
+    }
+
+    /// The lines that `Np`, `$p`, `/x/p` or `/x/,/y/p` print.
     fn selected(&mut self, text: &str, command: &str) -> Option<String> {
-        let address = command.trim().strip_suffix('p')?;
+        let command = command.trim();
+        // `/a/,/b/{//!p}`
+        let block = command.strip_suffix('}').and_then(|block| block.split_once('{')).map(|(address, _)| address);
+        let address = command.strip_suffix('p').or(block)?;
         let lines: Vec<&str> = text.lines().collect();
         let line = if address == "$" {
             lines.last().copied()
         } else if let Ok(number) = address.parse::<usize>() {
             lines.get(number.checked_sub(1)?).copied()
+        } else if let Some((from, to)) = address.split_once(',') {
+            return Some(self.range(&lines, from, to).unwrap_or_else(|| text.to_owned()));
         } else if let Some(wanted) = address.strip_prefix('/').and_then(|rest| rest.strip_suffix('/')) {
             let expression = self.expression(wanted, false)?;
-            let lines = lines.into_iter().filter(|line| expression.is_match(line));
+            // A line that is not known may match.
+            let lines =
+                lines.into_iter().filter(|line| expression.is_match(line) || line.contains(crate::marks::is_mark));
             return Some(joined(lines.map(str::to_owned)));
         } else {
             return Some(text.to_owned());
@@ -113,7 +138,10 @@ fn without_address(command: &str) -> &str {
 
 fn expression(text: &str, ignore_case: bool) -> Option<Regex> {
     let text = text.replace("\\(", "(").replace("\\)", ")").replace("\\|", "|").replace("\\+", "+");
-    RegexBuilder::new(&text).case_insensitive(ignore_case).size_limit(LARGEST_EXPRESSION).build().ok()
+    let build =
+        |text: &str| RegexBuilder::new(text).case_insensitive(ignore_case).size_limit(LARGEST_EXPRESSION).build().ok();
+    // Braces stand for themselves in a basic expression.
+    build(&text).or_else(|| build(&text.replace('{', "\\{").replace('}', "\\}")))
 }
 
 /// The commands of a script of `sed`, split at semicolons and line ends outside of `s///`.

@@ -192,7 +192,13 @@ impl ScriptWalk<'_> {
                 && !SHELLS.contains(&program)
             {
                 let program = program.to_owned();
-                self.scan_code_text(&program, text);
+                let language = program.trim_end_matches(|letter: char| letter.is_ascii_digit() || letter == '.');
+                if matches!(language, "python" | "node" | "perl" | "ruby" | "php" | "tclsh" | "expect") {
+                    let words = [program.clone(), path].into_iter().chain(arguments);
+                    self.program_call(&program, &words.collect::<Vec<_>>());
+                } else {
+                    self.scan_code_text(&program, text);
+                }
                 return;
             }
         }

@@ -24,6 +24,9 @@ const DEEPEST: usize = 12;
 /// Most bytes of a value, over all of its words. `a += a` doubles a value, so one that is longer becomes unknown.
 const MOST_BYTES: usize = 16 << 10;
 
+/// The longest statement over several lines, in tokens.
+const LONGEST_STATEMENT: usize = 512;
+
 /// Most words of a value.
 const MOST_WORDS: usize = 1024;
 
@@ -139,6 +142,10 @@ impl<'t> CallReader<'t> {
         if self.depth < DEEPEST {
             self.depth += 1;
             while let Some(token) = self.tokens.get(state.next) {
+                // A bracket that is never closed does not make a statement of the rest.
+                if !parenthesized && state.next > start + LONGEST_STATEMENT {
+                    break;
+                }
                 state.next += 1;
                 let before = state.next.checked_sub(2).and_then(|before| self.token(before));
                 let words = match token {
@@ -190,7 +197,9 @@ impl<'t> CallReader<'t> {
                     return SignEffect::Ends;
                 }
             }
-            ';' | '\n' if !state.parenthesized => return SignEffect::Ends,
+            ';' if !state.parenthesized => return SignEffect::Ends,
+            // A list may go on in the next line.
+            '\n' if !state.parenthesized && state.opened.is_empty() => return SignEffect::Ends,
             '|' if !state.parenthesized && state.opened.is_empty() => {
                 state.next -= 1;
                 return SignEffect::Ends;

@@ -32,6 +32,8 @@ pub(crate) struct World<'g> {
     pub(super) called: HashMap<String, usize>,
     /// Variables that the local variables of those functions hide.
     pub(super) locals: Vec<(String, Option<Rc<ShellVariable>>)>,
+    /// Texts of the script that unknown output was made of; see [`super::sources`].
+    pub(super) sources: Vec<Rc<str>>,
     /// Lines that the script has put into the shell's history.
     pub(super) history: Vec<String>,
     /// Counts lines of the script. An alias counts from the line after its own.
@@ -76,6 +78,7 @@ impl<'g> World<'g> {
             called: HashMap::new(),
             expressions: HashMap::new(),
             locals: Vec::new(),
+            sources: Vec::new(),
             history: Vec::new(),
             line: 0,
             nested: 0,
