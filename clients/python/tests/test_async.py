@@ -573,9 +573,11 @@ class Ending(AsyncPlace):
 
     async def test_a_relative_program_is_that_of_the_caller(self) -> None:
         program = os.path.relpath(find_program(None))
-        options = {**self.options(), "cwd": "/"}
-        async with AsyncBashful(program=program, **options) as client:
-            self.assertEqual((await client.run("pwd")).output, "/\n")
+        # So deep that the path leads nowhere from there.
+        deep = self.path.joinpath(*["deep"] * 20)
+        deep.mkdir(parents=True)
+        async with AsyncBashful(program=program, cwd=deep, env=self.environment()) as client:
+            self.assertEqual((await client.run("pwd")).output, f"{deep}\n")
 
     async def test_a_program_that_speaks_something_else_is_a_protocol_error(self) -> None:
         program = self.path / "other"

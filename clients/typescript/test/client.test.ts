@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, readlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, readlinkSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
@@ -523,6 +523,9 @@ check("a directory that does not exist is named", async (client, place) => {
 
 check("a relative program is that of the caller", async (client, place) => {
   const program = relative(process.cwd(), readlinkSync(`/proc/${client.pid}/exe`));
-  await using other = await place.start({ program: `./${program}`, cwd: "/" });
-  assert.equal((await other.run("pwd")).output, "/\n");
+  // So deep that the path leads nowhere from there.
+  const cwd = join(place.path, ...Array<string>(20).fill("deep"));
+  mkdirSync(cwd, { recursive: true });
+  await using other = await place.start({ program: `./${program}`, cwd });
+  assert.equal((await other.run("pwd")).output, `${cwd}\n`);
 });
