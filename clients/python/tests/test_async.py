@@ -12,6 +12,7 @@ from typing import Any, List
 
 from bashful_client import (
     AsyncBashful,
+    AsyncStream,
     BashfulError,
     Chunk,
     ClosedError,
@@ -27,7 +28,13 @@ from bashful_client import (
     UnavailableError,
     Update,
 )
+from bashful_client._program import find_program
+from bashful_client._streaming import MOST_WAITING
 from support import FAMILY, WIDE, Place
+
+#: More than pipes and queues hold.
+FLOOD = 32_000_000
+FLOODS = f"head -c {FLOOD} /dev/zero | tr '\\0' x; touch over"
 
 FORCE_PUSH = "git push --force 2>&1; echo ran"
 ASK = {"BASHFUL_GUARD_LEVELS": '{"git/force-push"="ask"}'}
@@ -185,6 +192,51 @@ class Streaming(AsyncPlace):
         self.assertEqual(bytes(whole), b"".join(b"%d\n" % number for number in range(1, 2_000_001)))
         self.assertEqual(stream.dropped_bytes, 0)
 
+    async def test_a_reader_that_is_behind_holds_up_its_command_alone_and_memory_stays_flat(self) -> None:
+        await self.client.run("mkfifo fifo")
+        other = asyncio.ensure_future(self.client.run("read <fifo; echo went on"))
+        tracemalloc.start()
+        try:
+            unread = self.client.stream(FLOODS)
+            # As much comes through for somebody else meanwhile.
+            self.assertEqual(await self.count(self.client.stream(FLOODS.replace("over", "other"))), FLOOD)
+            _, most = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+        self.assertLess(most, 16 << 20)
+        self.assertFalse((self.path / "over").exists())
+        await self.client.run("echo >fifo")
+        self.assertEqual((await other).output, "went on\n")
+        self.assertEqual((await self.count(unread), unread.dropped_bytes), (FLOOD, 0))
+
+    async def test_news_of_a_job_come_while_a_reader_is_behind(self) -> None:
+        job = await self.client.job("until [ -e go ]; do sleep 0.01; done; echo done")
+        async with self.client.stream(FLOODS) as unread:
+            await self.fall_behind(unread)
+
+            async def follow() -> Update:
+                return [update async for update in job.updates()][-1]
+
+            (self.path / "go").touch()
+            self.assertEqual((await asyncio.wait_for(follow(), WIDE)).state, "completed")
+
+    async def test_a_stream_that_is_behind_is_stopped_as_any_other(self) -> None:
+        async with self.client.stream(FLOODS) as unread:
+            await self.fall_behind(unread)
+        self.assertTrue((await unread.result()).cancelled)
+        unread = self.client.stream(FLOODS)
+        await self.fall_behind(unread)
+        await self.client.close()
+        # In order, and not by force after a time limit.
+        self.assertTrue((await unread.result()).cancelled)
+
+    async def fall_behind(self, stream: AsyncStream) -> None:
+        while stream._chunks._bytes < MOST_WAITING:
+            await asyncio.sleep(0.01)
+
+    async def count(self, stream: AsyncStream) -> int:
+        return sum([len(item.data) async for item in stream if isinstance(item, Chunk)])
+
     async def test_a_reader_that_does_not_want_to_hold_up_the_command_is_told_what_is_missing(self) -> None:
         stream = self.client.stream("seq 2000000; touch over", when_behind="drop")
         # The command ends, although nobody reads.
@@ -285,6 +337,26 @@ class Refusing(AsyncPlace):
         with self.assertRaises(RefusedError):
             await client.run(FORCE_PUSH)
         self.assertIsInstance(reported[0], ValueError)
+
+    async def test_only_true_is_a_yes(self) -> None:
+        reported: List[Any] = []
+        asyncio.get_running_loop().set_exception_handler(lambda _, context: reported.append(context["exception"]))
+        no_answers = ["n", "yes", 1, None]
+        answers = iter(no_answers * 2)
+
+        def at_once(question: Question) -> Any:
+            return next(answers)
+
+        async def later(question: Question) -> Any:
+            return next(answers)
+
+        for approve in (at_once, later):
+            client = await self.open(approve, **ASK)
+            for answer in no_answers:
+                with self.assertRaises(RefusedError, msg=repr(answer)):
+                    await client.run(FORCE_PUSH)
+        self.assertEqual([type(error) for error in reported], [TypeError] * 8)
+        self.assertIn("'n'", str(reported[0]))
 
     async def test_a_cancelled_command_closes_its_question(self) -> None:
         began, closed = asyncio.Event(), asyncio.Event()
@@ -487,6 +559,25 @@ class Ending(AsyncPlace):
             await AsyncBashful(dialect="klingon", **self.options()).open()
         self.assertNotEqual(caught.exception.exit_code, 0)
         self.assertIsInstance(caught.exception, BashfulError)
+
+    async def test_a_directory_that_does_not_exist_is_named(self) -> None:
+        program = find_program(None)
+        plain_file = self.path / "file"
+        plain_file.touch()
+        for cwd in (self.path / "nowhere", plain_file):
+            with self.assertRaisesRegex(InvalidRequestError, f"cwd is not a directory: {cwd}") as caught:
+                await AsyncBashful(program=program, cwd=cwd).open()
+            self.assertEqual(caught.exception.field, "cwd")
+        with self.assertRaisesRegex(ProgramNotFoundError, f"cannot start {plain_file}: Permission denied"):
+            await AsyncBashful(program=plain_file, cwd=self.path).open()
+
+    async def test_a_relative_program_is_that_of_the_caller(self) -> None:
+        program = os.path.relpath(find_program(None))
+        # So deep that the path leads nowhere from there.
+        deep = self.path.joinpath(*["deep"] * 20)
+        deep.mkdir(parents=True)
+        async with AsyncBashful(program=program, cwd=deep, env=self.environment()) as client:
+            self.assertEqual((await client.run("pwd")).output, f"{deep}\n")
 
     async def test_a_program_that_speaks_something_else_is_a_protocol_error(self) -> None:
         program = self.path / "other"

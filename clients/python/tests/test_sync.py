@@ -9,6 +9,7 @@ import sys
 import threading
 import unittest
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any, List
 
 from bashful_client import Bashful, Chunk, ClosedError, Question, RefusedError, ServiceEndedError
 from support import FAMILY, WIDE, Place
@@ -89,6 +90,14 @@ class Sync(Place):
         with client:
             self.assertIn("ran", client.run(FORCE_PUSH).output)
         self.assertIsNot(threads[0], threading.main_thread())
+
+    def test_only_true_is_a_yes(self) -> None:
+        answers: List[Any] = ["n", 1, None]
+        with Bashful(approve=lambda question: answers.pop(), **self.options(**ASK)) as client:
+            while answers:
+                with self.assertLogs("asyncio") as logged, self.assertRaises(RefusedError):
+                    client.run(FORCE_PUSH)
+                self.assertIn("the approve callback failed", logged.output[0])
 
     def test_a_refusal_is_an_error(self) -> None:
         with self.assertRaises(RefusedError):

@@ -18,7 +18,7 @@ import type {
   Update,
 } from "./messages.js";
 import { findProgram } from "./program.js";
-import { type ChunkQueue, UpdateBoard } from "./streaming.js";
+import { ChunkQueue, UpdateBoard } from "./streaming.js";
 
 export interface ClientOptions {
   /** Directory in which commands begin; that of this process unless given. */
@@ -29,7 +29,8 @@ export interface ClientOptions {
   env?: NodeJS.ProcessEnv;
   /**
    * Answers questions about commands that the guard lets run only with approval. The signal fires when nobody waits for the
-   * answer any more. An error counts as a no. Without this function such commands are refused.
+   * answer any more. Only `true` approves. An error, or any value that is not a boolean, is a warning of the process and
+   * counts as a no. Without this function such commands are refused.
    */
   approve?: Ask;
   /** Seconds for an answer; 300 unless given. */
@@ -59,7 +60,10 @@ export interface RunOptions extends CommandOptions {
 
 /** The choice for a reader that is slower than the command. */
 export interface StreamOptions {
-  /** `wait`, the default: the command waits, as at any pipe. `drop`: it never waits, and the stream leaves output out. */
+  /**
+   * `wait`, the default: the command waits, as at any pipe, and holds up nothing else. `drop`: it never waits, and the
+   * stream leaves output out.
+   */
   whenBehind?: "wait" | "drop";
 }
 
@@ -143,7 +147,7 @@ export class Bashful implements AsyncDisposable {
   stream(command: string, options: RunOptions & StreamOptions = {}): Stream {
     const { signal, whenBehind = "wait", ...fields } = options;
     if (signal?.aborted) throw new AbortError(signal.reason);
-    const chunks = this.#connection.makeQueue(whenBehind === "drop");
+    const chunks = new ChunkQueue(whenBehind === "drop");
     const request = this.#connection.send("bash", { command, ...fields, stream: true, whenBehind }, chunks);
     return new Stream(this.#connection, request, chunks, signal);
   }
@@ -277,7 +281,7 @@ export class Stream implements AsyncIterable<StreamItem>, AsyncDisposable {
     }
   }
 
-  /** Bytes that this reader has missed so far. Always 0 if commands wait. */
+  /** Bytes that this reader has missed so far. 0 for a command that waits, until the client is closed. */
   get droppedBytes(): number {
     return this.#dropped;
   }

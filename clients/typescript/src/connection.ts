@@ -1,12 +1,14 @@
 /**
  * The connection to one service process: requests, responses and events.
  *
- * The connection always reads what the service sends, unless all that is unanswered are streams whose readers are behind:
- * then the service, and through it the commands, wait for them.
+ * The connection always reads what the service sends, because answers and news come the same way as the output of a stream.
+ * A stream whose reader is behind is paused at the service.
  */
 
 import { type ChildProcessByStdio, spawn } from "node:child_process";
+import { accessSync, constants, statSync } from "node:fs";
 import type { Readable, Writable } from "node:stream";
+import { inspect } from "node:util";
 
 import {
   AbortError,
@@ -19,7 +21,7 @@ import {
   ServiceEndedError,
 } from "./errors.js";
 import type { Question, Update } from "./messages.js";
-import { ChunkQueue, chunkFromWire, isLast, type UpdateBoard } from "./streaming.js";
+import { type ChunkQueue, chunkFromWire, isLast, type UpdateBoard } from "./streaming.js";
 
 /** Version of the messages that this client knows. */
 export const PROTOCOL = 1;
@@ -93,17 +95,11 @@ export class Connection {
 
   constructor(options: ConnectionOptions) {
     this.#ask = options.ask;
-    this.#process = spawn(options.program, options.arguments, {
-      stdio: ["pipe", "pipe", "pipe"],
-      cwd: options.cwd,
-      env: options.env,
-      // Ctrl-C at the host's terminal is for the host. It ends the service by hanging up.
-      detached: true,
-    });
+    this.#process = spawnService(options);
     this.#exited = new Promise((resolve) => {
       this.#process.once("exit", () => resolve());
       this.#process.once("error", (error) => {
-        this.#end(new ProgramNotFoundError(`cannot start ${options.program}: ${error.message}`));
+        this.#end(whyNotStarted(options, error));
         resolve();
       });
     });
@@ -144,11 +140,16 @@ export class Connection {
     this.#count += 1;
     const line = this.#encode({ id: this.#count, type, ...fields });
     const request = new Request(this.#count, chunks, updates);
+    if (chunks !== undefined) chunks.onPause = (isPaused) => this.#pause(request, isPaused);
     this.#requests.set(request.id, request);
     this.#process.stdin.write(line);
-    // Its answer is wanted now, whoever else is behind.
-    this.#readOn();
     return request;
+  }
+
+  /** Makes the service hold back the output of one stream, or send it again. */
+  #pause(request: Request, isPaused: boolean): void {
+    if (this.#ended !== undefined || request.isDone) return;
+    this.send(isPaused ? "stream_pause" : "stream_resume", { target: request.id });
   }
 
   #encode(message: Fields): Buffer {
@@ -206,19 +207,6 @@ export class Connection {
       }
     }
     if (begin < data.length) this.#rest.push(data.subarray(begin));
-    if (this.#isEverybodyBehind()) this.#process.stdout.pause();
-  }
-
-  #isEverybodyBehind(): boolean {
-    return this.#requests.size > 0 && [...this.#requests.values()].every((request) => request.chunks?.isFull === true);
-  }
-
-  #readOn(): void {
-    if (this.#process.stdout.isPaused() && !this.#isEverybodyBehind()) this.#process.stdout.resume();
-  }
-
-  makeQueue(drops: boolean): ChunkQueue {
-    return new ChunkQueue(drops, () => this.#readOn());
   }
 
   #accept(message: Data): void {
@@ -269,7 +257,10 @@ export class Connection {
     this.#questions.set(name, closing);
     let approve = false;
     try {
-      approve = (await this.#ask(question, closing.signal)) === true;
+      const answer: unknown = await this.#ask(question, closing.signal);
+      // A text such as "n" is true for JavaScript, and no yes.
+      if (typeof answer !== "boolean") throw new TypeError(`it must return true or false, not ${inspect(answer)}`);
+      approve = answer;
     } catch (error) {
       if (!closing.signal.aborted) process.emitWarning(`the approve callback failed; the command is refused: ${error}`);
     }
@@ -283,7 +274,6 @@ export class Connection {
   #end(error: BashfulError): void {
     this.#ended ??= error;
     this.#process.stdin.end();
-    this.#process.stdout.resume();
     for (const closing of this.#questions.values()) closing.abort();
     const unanswered = [...this.#requests.values()];
     const followed = [...this.#followed.values()];
@@ -302,12 +292,49 @@ export class Connection {
     if (this.#ended === undefined) {
       this.send("shutdown", {});
       this.#ended = new ClosedError("the client is closed");
+      // The service sends the rest of every stream now, paused or not.
+      for (const request of this.#requests.values()) request.chunks?.dropFromNowOn();
     }
     this.#process.stdin.end();
     if (this.#process.pid === undefined) return;
     await within(END_WITHIN, Promise.all([this.#over, this.#exited]));
     // The keepers of its commands stop them then.
     if (this.#process.exitCode === null && this.#process.signalCode === null) this.#process.kill("SIGKILL");
+  }
+}
+
+function spawnService(options: ConnectionOptions): ChildProcessByStdio<Writable, Readable, Readable> {
+  try {
+    return spawn(options.program, options.arguments, {
+      stdio: ["pipe", "pipe", "pipe"],
+      cwd: options.cwd,
+      env: options.env,
+      // Ctrl-C at the host's terminal is for the host. It ends the service by hanging up.
+      detached: true,
+    });
+  } catch (error) {
+    // Some errors come as an event, and others at once.
+    throw whyNotStarted(options, error as Error);
+  }
+}
+
+function whyNotStarted({ program, cwd }: ConnectionOptions, error: Error): BashfulError {
+  // The error of the system does not tell which of the two is missing.
+  if (cwd !== undefined && !statSync(cwd, { throwIfNoEntry: false })?.isDirectory()) {
+    return new InvalidRequestError("invalid_field", `cwd is not a directory: ${cwd}`, "cwd");
+  }
+  if (cwd !== undefined && !canEnter(cwd)) {
+    return new InvalidRequestError("invalid_field", `cwd cannot be entered: ${cwd}`, "cwd");
+  }
+  return new ProgramNotFoundError(`cannot start ${program}: ${error.message}`, { cause: error });
+}
+
+function canEnter(directory: string): boolean {
+  try {
+    accessSync(directory, constants.X_OK);
+    return true;
+  } catch {
+    return false;
   }
 }
 

@@ -15,7 +15,7 @@ export class BashfulError extends Error {
   }
 }
 
-/** There is no program `bashful`: no package for this platform, and none on the `PATH`. */
+/** The program `bashful` is missing, or cannot be started. */
 export class ProgramNotFoundError extends BashfulError {}
 
 /** The client was closed. */

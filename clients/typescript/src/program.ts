@@ -2,13 +2,15 @@
 
 import { accessSync, constants } from "node:fs";
 import { createRequire } from "node:module";
-import { delimiter, join } from "node:path";
+import { delimiter, resolve } from "node:path";
 
 import { ProgramNotFoundError } from "./errors.js";
 
 /** The program that the caller names, else that of the package for this platform, else that on the `PATH`. */
 export function findProgram(given: string | undefined): string {
-  return given ?? packaged() ?? onPath() ?? fail();
+  // The service may start in another directory than the caller's.
+  if (given !== undefined) return given.includes("/") ? resolve(given) : given;
+  return packaged() ?? onPath() ?? fail();
 }
 
 function packaged(): string | undefined {
@@ -22,7 +24,7 @@ function packaged(): string | undefined {
 function onPath(): string | undefined {
   return (process.env["PATH"] ?? "")
     .split(delimiter)
-    .map((directory) => join(directory, "bashful"))
+    .map((directory) => resolve(directory, "bashful"))
     .find(isExecutable);
 }
 

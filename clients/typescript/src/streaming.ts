@@ -3,7 +3,7 @@
 import type { BashfulError } from "./errors.js";
 import { Chunk, type StreamItem, type Update } from "./messages.js";
 
-/** Output that waits for a slow reader, in bytes. The service keeps as much for itself. */
+/** Output that waits for a slow reader, in bytes. The service keeps as much for itself, and some is on its way between both. */
 const MOST_WAITING = 1 << 20;
 
 /** Something that readers wait for. */
@@ -25,24 +25,21 @@ class Signal {
  * Pieces that the reader has not taken yet.
  *
  * A queue that drops leaves out the oldest pieces beyond the limit, and says so in their place. A queue that waits takes
- * everything, and the connection looks at `isFull` before it reads on.
+ * everything. At the limit it pauses the stream by `onPause`, and resumes it when the reader has taken the pieces.
  */
 export class ChunkQueue {
-  readonly #drops: boolean;
-  readonly #onRoom: () => void;
+  /** Set by the connection. */
+  onPause: (isPaused: boolean) => void = () => undefined;
   readonly #changed = new Signal();
+  #drops: boolean;
   #items: StreamItem[] = [];
   #bytes = 0;
+  #isPaused = false;
   #isOver = false;
   #discards = false;
 
-  constructor(drops: boolean, onRoom: () => void) {
+  constructor(drops: boolean) {
     this.#drops = drops;
-    this.#onRoom = onRoom;
-  }
-
-  get isFull(): boolean {
-    return !this.#drops && this.#bytes >= MOST_WAITING;
   }
 
   put(item: StreamItem): void {
@@ -53,6 +50,13 @@ export class ChunkQueue {
     }
     this.#items.push(item);
     this.#changed.fire();
+    if (!this.#drops && this.#bytes >= MOST_WAITING) this.#pause(true);
+  }
+
+  #pause(isPaused: boolean): void {
+    if (this.#isPaused === isPaused) return;
+    this.#isPaused = isPaused;
+    this.onPause(isPaused);
   }
 
   /** Makes room for a piece that is counted, and not in the queue yet. */
@@ -68,6 +72,11 @@ export class ChunkQueue {
     if (missing > 0) this.#items.splice(0, count, { type: "dropped", bytes: missing });
   }
 
+  /** The service has begun to end, and pauses no more. */
+  dropFromNowOn(): void {
+    this.#drops = true;
+  }
+
   /** No piece follows. */
   finish(): void {
     this.#isOver = true;
@@ -80,7 +89,7 @@ export class ChunkQueue {
     this.#items = [];
     this.#bytes = 0;
     this.finish();
-    this.#onRoom();
+    this.#pause(false);
   }
 
   /** All pieces that are here, at least one; null after the last. */
@@ -92,7 +101,7 @@ export class ChunkQueue {
     const items = this.#items;
     this.#items = [];
     this.#bytes = 0;
-    this.#onRoom();
+    this.#pause(false);
     return items;
   }
 }

@@ -3,8 +3,9 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { chmodSync, mkdirSync, readlinkSync, writeFileSync } from "node:fs";
+import { join, relative } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 
 import {
   AbortError,
@@ -19,6 +20,7 @@ import {
   RefusedError,
   ServiceEndedError,
   ServiceError,
+  type Stream,
   type StreamItem,
   UnavailableError,
   type Update,
@@ -213,6 +215,61 @@ check("nothing of a stream is held after its reader has had it", async (client) 
   assert.ok(most - before < 8 << 20, `${most - before} bytes more than before the stream`);
 });
 
+/** Writes more than pipes and queues hold. */
+const FLOOD = 32_000_000;
+const FLOODS = `head -c ${FLOOD} /dev/zero | tr '\\0' x; touch over`;
+
+async function count(stream: AsyncIterable<StreamItem>): Promise<number> {
+  let total = 0;
+  for await (const item of stream) if (item.type === "chunk") total += item.data.length;
+  return total;
+}
+
+/** A stream without end that nobody has read, although much has come for another one meanwhile. */
+async function streamUnread(client: Bashful): Promise<Stream> {
+  const unread = client.stream("yes");
+  assert.equal(await count(client.stream("head -c 8000000 /dev/zero | tr '\\0' x")), 8_000_000);
+  return unread;
+}
+
+check("a reader that is behind holds up its command alone, and memory stays flat", async (client, place) => {
+  await client.run("mkfifo fifo");
+  const other = client.run("read <fifo; echo went on");
+  const before = heldBytes();
+  const unread = client.stream(FLOODS);
+  // As much comes through for somebody else meanwhile.
+  assert.equal(await count(client.stream(FLOODS.replace("over", "other"))), FLOOD);
+  const more = heldBytes() - before;
+  assert.ok(more < 16 << 20, `${more} bytes more than before the stream`);
+  assert.ok(!place.has("over"));
+  await client.run("echo >fifo");
+  assert.equal((await other).output, "went on\n");
+  assert.deepEqual([await count(unread), unread.droppedBytes], [FLOOD, 0]);
+});
+
+check("news of a job come while a reader is behind", async (client, place) => {
+  const job = await client.job("until [ -e go ]; do sleep 0.01; done; echo done");
+  const unread = await streamUnread(client);
+  writeFileSync(join(place.path, "go"), "");
+  const states: (string | undefined)[] = [];
+  const follow = async (): Promise<void> => {
+    for await (const update of job.updates()) states.push(update.async?.state);
+  };
+  await Promise.race([follow(), sleep(WIDE, undefined, { ref: false })]);
+  assert.equal(states.at(-1), "completed");
+  await unread.close();
+});
+
+check("a stream that is behind is stopped as any other", async (client) => {
+  const closed = await streamUnread(client);
+  await closed.close();
+  assert.equal((await closed.result()).cancelled, true);
+  const unread = await streamUnread(client);
+  await client.close();
+  // In order, and not by force after a time limit.
+  assert.equal((await unread.result()).cancelled, true);
+});
+
 // Refusing
 
 check("a refused command is an error of its own", async (client) => {
@@ -245,6 +302,16 @@ check("an error in the callback is a no", async (_, place) => {
   const warned = once(process, "warning");
   await assert.rejects(client.run(FORCE_PUSH), RefusedError);
   assert.match(String((await warned)[0]), /no idea/);
+});
+
+check("only true is a yes", async (_, place) => {
+  for (const answer of ["n", 1, undefined]) {
+    const approve = async (): Promise<boolean> => answer as unknown as boolean;
+    await using client = await place.start({ approve }, ASK);
+    const warned = once(process, "warning", { signal: AbortSignal.timeout(WIDE) });
+    await assert.rejects(client.run(FORCE_PUSH), RefusedError);
+    assert.match(String((await warned)[0]), /approve callback failed.*must return true or false/);
+  }
 });
 
 check("an aborted command closes its question", async (_, place) => {
@@ -434,4 +501,31 @@ check("a program that does not start says why", async (_, place) => {
   writeFileSync(program, "#!/bin/sh\necho hello there\nexec sleep 1000\n");
   chmodSync(program, 0o755);
   await assert.rejects(place.start({ program }), ProtocolError);
+});
+
+check("a directory that does not exist is named", async (client, place) => {
+  const file = join(place.path, "file");
+  writeFileSync(file, "");
+  for (const cwd of [join(place.path, "nowhere"), file]) {
+    await assert.rejects(place.start({ cwd }), (error: unknown) => {
+      assert.ok(error instanceof InvalidRequestError);
+      assert.deepEqual([error.message, error.field], [`cwd is not a directory: ${cwd}`, "cwd"]);
+      return true;
+    });
+  }
+  await assert.rejects(place.start({ program: file }), (error: unknown) => {
+    assert.ok(error instanceof ProgramNotFoundError);
+    assert.match(error.message, /cannot start .*file: .*EACCES/);
+    return true;
+  });
+  assert.equal((await client.run("true")).exitCode, 0);
+});
+
+check("a relative program is that of the caller", async (client, place) => {
+  const program = relative(process.cwd(), readlinkSync(`/proc/${client.pid}/exe`));
+  // So deep that the path leads nowhere from there.
+  const cwd = join(place.path, ...Array<string>(20).fill("deep"));
+  mkdirSync(cwd, { recursive: true });
+  await using other = await place.start({ program: `./${program}`, cwd });
+  assert.equal((await other.run("pwd")).output, `${cwd}\n`);
 });

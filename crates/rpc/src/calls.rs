@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bashful_engine::{Cancellation, Canceller};
-use tokio::sync::Notify;
+use tokio::sync::{Notify, watch};
 
 use crate::wire::RequestId;
 
@@ -27,6 +27,7 @@ struct RunningCall {
     number: u64,
     id: Option<RequestId>,
     abort: Aborter,
+    is_paused: watch::Sender<bool>,
 }
 
 /// The way to abort a request.
@@ -59,6 +60,20 @@ pub(crate) struct Call {
     pub(crate) aborted: Arc<Notify>,
     /// Given to the command.
     pub(crate) cancellation: Option<Cancellation>,
+    /// Given to its events.
+    pub(crate) flow: Flow,
+}
+
+/// The host's wish about the chunks of one request: to send them, or to wait.
+#[derive(Debug, Clone)]
+pub(crate) struct Flow(watch::Receiver<bool>);
+
+impl Flow {
+    /// Waits while the host has paused the chunks.
+    pub(crate) async fn opened(&self) {
+        // A request that is off the list is not paused any more.
+        let _ = self.0.clone().wait_for(|is_paused| !is_paused).await;
+    }
 }
 
 impl Calls {
@@ -78,14 +93,27 @@ impl Calls {
         let (canceller, cancellation) = Canceller::new();
         let abort = if is_command { Aborter::Command(canceller) } else { Aborter::Other(Arc::clone(&aborted)) };
         let number = list.last;
-        list.running.push(RunningCall { number, id: id.clone(), abort });
-        Some(Call { id, number, calls: self.clone(), aborted, cancellation: Some(cancellation) })
+        let (is_paused, flow) = watch::channel(false);
+        list.running.push(RunningCall { number, id: id.clone(), abort, is_paused });
+        Some(Call { id, number, calls: self.clone(), aborted, cancellation: Some(cancellation), flow: Flow(flow) })
     }
 
-    /// Aborts requests; their number.
+    /// Pauses the chunks of a command, or resumes them. False if no unanswered command has this id.
+    pub(crate) fn pause(&self, id: &RequestId, is_paused: bool) -> bool {
+        let list = self.list();
+        let is_it = |call: &&RunningCall| call.id.as_ref() == Some(id) && matches!(call.abort, Aborter::Command(_));
+        let Some(call) = list.running.iter().find(is_it) else { return false };
+        call.is_paused.send_replace(is_paused);
+        true
+    }
+
+    /// Aborts requests; their number. An abort of everything also resumes all chunks, because no `stream_resume` follows.
     pub(crate) fn abort(&self, which: Aborted<'_>) -> u64 {
         let mut count = 0;
         for call in &self.list().running {
+            if which == Aborted::Everything {
+                call.is_paused.send_replace(false);
+            }
             match (&call.abort, which) {
                 (_, Aborted::One(id)) if call.id.as_ref() != Some(id) => continue,
                 (Aborter::Other(_), Aborted::Commands) => continue,
@@ -147,6 +175,31 @@ mod tests {
         assert_eq!(calls.abort(Aborted::One(&id("c"))), 1);
         assert_eq!(calls.abort(Aborted::One(&id("d"))), 0);
         assert_eq!(calls.abort(Aborted::Everything), 3);
+    }
+
+    #[tokio::test]
+    async fn chunks_are_paused_and_resumed_by_the_id_of_their_command() {
+        let calls = Calls::default();
+        let command = calls.begin(Some(id("a")), true).expect("it is free");
+        let _other = calls.begin(Some(id("b")), false).expect("it is free");
+        assert!(!calls.pause(&id("b"), true) && !calls.pause(&id("c"), true), "no commands");
+        command.flow.opened().await;
+        assert!(calls.pause(&id("a"), true));
+        let mut opened = Box::pin(command.flow.opened());
+        tokio::select! {
+            biased;
+            () = &mut opened => panic!("it is paused"),
+            () = tokio::task::yield_now() => {}
+        }
+        assert!(calls.pause(&id("a"), false));
+        opened.await;
+        assert!(calls.pause(&id("a"), true));
+        calls.abort(Aborted::Everything);
+        command.flow.opened().await;
+        assert!(calls.pause(&id("a"), true));
+        let flow = command.flow.clone();
+        drop(command);
+        flow.opened().await;
     }
 
     #[test]

@@ -16,6 +16,8 @@ pub(crate) async fn send(mut stream: OutputStream, id: &RequestId, events: &Even
     let mut sent = StreamSummary::default();
     let mut splitter = Splitter::default();
     while let Some(heard) = stream.next().await {
+        // Meanwhile the engine drops output, or the command waits, as the host chose.
+        events.flow().opened().await;
         let sending = match heard {
             Heard::Chunk(chunk) => send_piece(splitter.push(chunk.bytes), id, events, &mut sent).await,
             Heard::Dropped { bytes } => {

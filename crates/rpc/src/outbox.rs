@@ -13,6 +13,7 @@ use tokio::io::{AsyncWrite, AsyncWriteExt};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
+use crate::calls::Flow;
 use crate::wire::{Event, RequestId};
 
 /// Most frames that wait for a slow reader.
@@ -119,11 +120,17 @@ pub(crate) struct Events {
     outbox: Outbox,
     id: Option<RequestId>,
     next: Arc<Mutex<u64>>,
+    flow: Flow,
 }
 
 impl Events {
-    pub(crate) fn new(outbox: Outbox, id: Option<RequestId>) -> Self {
-        Self { outbox, id, next: Arc::default() }
+    pub(crate) fn new(outbox: Outbox, id: Option<RequestId>, flow: Flow) -> Self {
+        Self { outbox, id, next: Arc::default(), flow }
+    }
+
+    /// The host's wish about chunks. Other events never wait for it.
+    pub(crate) fn flow(&self) -> &Flow {
+        &self.flow
     }
 
     pub(crate) fn id(&self) -> Option<&RequestId> {

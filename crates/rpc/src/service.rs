@@ -21,7 +21,8 @@ use crate::lines::{LONGEST_LINE, Line, Lines};
 use crate::outbox::{Events, HungUp, Outbox};
 use crate::wire::{
     self, AbilitiesData, AbortData, AbortRequest, AnswerRequest, BadLine, BashRequest, DoneData, ErrorCode, HelloData,
-    HelloRequest, LimitsData, NO_REQUEST, PROTOCOL, Request, RequestId, Response, RpcError, StreamSummary,
+    HelloRequest, LimitsData, NO_REQUEST, PROTOCOL, Request, RequestId, Response, RpcError, StreamRequest,
+    StreamSummary,
 };
 
 /// Most requests that may be unanswered. Each may hold a response that the host does not read.
@@ -258,6 +259,8 @@ impl Connection {
             Request::Shutdown(_) => return Ok(Some(Over::Shutdown(id))),
             Request::Hello(wishes) => self.hello(&wishes),
             Request::AbortBash(abort) => Ok(Answered::new(&self.abort(id.as_ref(), &abort))),
+            Request::StreamPause(stream) => self.pause(&stream, true),
+            Request::StreamResume(stream) => self.pause(&stream, false),
             Request::Answer(answer) => self.take_answer(&answer),
             other => match self.begin(id.clone(), other, requests) {
                 Ok(()) => return Ok(None),
@@ -301,7 +304,7 @@ impl Connection {
     }
 
     async fn answer(&self, request: Request, call: &mut Call) -> Result<Answered, RpcError> {
-        let events = Events::new(self.outbox.clone(), call.id.clone());
+        let events = Events::new(self.outbox.clone(), call.id.clone(), call.flow.clone());
         match request {
             Request::Bash(request) => self.bash(request, &events, call.cancellation.take()).await,
             Request::Tool(request) => self.tool(request, &events, call.cancellation.take()).await,
@@ -331,6 +334,8 @@ impl Connection {
             | Request::Bash(_)
             | Request::Tool(_)
             | Request::AbortBash(_)
+            | Request::StreamPause(_)
+            | Request::StreamResume(_)
             | Request::Answer(_)
             | Request::Shutdown(_) => Err(RpcError::new(ErrorCode::Failed, "it is answered elsewhere")),
         }
@@ -385,6 +390,13 @@ impl Connection {
     fn abort(&self, id: Option<&RequestId>, request: &AbortRequest) -> AbortData {
         let named = request.target.as_ref().or_else(|| id.filter(|id| self.calls.knows_command(id)));
         AbortData { aborted: self.calls.abort(named.map_or(Aborted::Commands, Aborted::One)) }
+    }
+
+    /// Pauses the chunks of a command, or resumes them.
+    fn pause(&self, request: &StreamRequest, is_paused: bool) -> Result<Answered, RpcError> {
+        let is_known = self.calls.pause(&request.target, is_paused);
+        let late = || RpcError::new(ErrorCode::NotFound, "no unanswered command has this id");
+        is_known.then(|| Answered::new(&DoneData {})).ok_or_else(late)
     }
 
     /// The host as the approver of a request's command; none if it does not want to be asked.

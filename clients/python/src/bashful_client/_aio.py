@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import os
 import secrets
 from types import TracebackType
@@ -73,8 +74,9 @@ class AsyncBashful:
     `async with AsyncBashful() as client:` starts the service and ends it. All commands are stopped then with every process
     that they started, and the shells with them. Jobs go on, unless they were opened by `async with` of their own.
 
-    `approve` is asked about commands that the guard lets run only with approval. It may be a coroutine function. An error in
-    it counts as a no, and without it such commands are refused.
+    `approve` is asked about commands that the guard lets run only with approval. It may be a coroutine function; a plain one
+    runs in the event loop. Only `True` approves. An error, or any value that is not a bool, is reported to the event loop
+    and counts as a no. Without `approve` such commands are refused.
     """
 
     def __init__(
@@ -117,10 +119,10 @@ class AsyncBashful:
         self._info = info
         return self
 
-    async def _ask(self, question: Question) -> bool:
+    async def _ask(self, question: Question) -> object:
         assert self._approve is not None
-        answer = self._approve(question)
-        return answer if isinstance(answer, bool) else await answer
+        answer: object = self._approve(question)
+        return await answer if inspect.isawaitable(answer) else answer
 
     async def close(self) -> None:
         """Ends the service. Returns when all its commands are stopped."""
@@ -183,11 +185,11 @@ class AsyncBashful:
     ) -> AsyncStream:
         """Runs a command and gives its output while it runs: exact bytes, as an asynchronous iterator.
 
-        A command waits for a slow reader, as at any pipe. With `when_behind="drop"` it never waits, and a `Dropped` stands
-        for the output that is missing. The result is whole in any case.
+        A command waits for a slow reader, as at any pipe, and holds up nothing else. With `when_behind="drop"` it never
+        waits, and a `Dropped` stands for the output that is missing. The result is whole in any case.
         """
         connection = self._open
-        chunks = connection.make_queue(drops=when_behind == "drop")
+        chunks = ChunkQueue(drops=when_behind == "drop")
         fields = {**run_fields(command, cwd, env, timeout, mode, session), "stream": True, "whenBehind": when_behind}
         return AsyncStream(connection, connection.send("bash", fields, chunks), chunks)
 
@@ -343,7 +345,7 @@ class AsyncStream:
 
     @property
     def dropped_bytes(self) -> int:
-        """Bytes that this reader has missed so far. Always 0 if commands wait."""
+        """Bytes that this reader has missed so far. 0 for a command that waits, until the client is closed."""
         return self._dropped
 
     async def result(self) -> Result:

@@ -1,13 +1,14 @@
 """The connection to one service process: requests, responses and events.
 
-Everything here runs in one event loop. The connection always reads what the service sends, unless all that is unanswered
-are streams whose readers are behind: then the service, and through it the commands, wait for them.
+Everything here runs in one event loop. The connection always reads what the service sends, because answers and news come
+the same way as the output of a stream. A stream whose reader is behind is paused at the service.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
+import os
 from typing import Any, Awaitable, Callable, Dict, Mapping, Optional, Sequence
 
 from . import errors
@@ -34,7 +35,9 @@ END_WITHIN = 30.0
 EXIT_WITHIN = 2.0
 
 Fields = Mapping[str, Any]
-Ask = Callable[[Question], Awaitable[bool]]
+
+#: Asks about a command. Only `True` approves.
+Ask = Callable[[Question], Awaitable[object]]
 
 
 class Request:
@@ -47,10 +50,6 @@ class Request:
         self.updates: Optional[UpdateBoard] = None
         # Nobody may be left who wants to know why it failed.
         self.future.add_done_callback(lambda future: future.cancelled() or future.exception())
-
-    @property
-    def is_behind(self) -> bool:
-        return self.chunks is not None and self.chunks.is_full
 
 
 class Connection:
@@ -70,7 +69,6 @@ class Connection:
         self._questions: Dict[str, asyncio.Task[None]] = {}
         self._said = bytearray()
         self._ended: Optional[errors.BashfulError] = None
-        self._room = asyncio.Event()
         self._draining = asyncio.Lock()
         self.longest_line = LONGEST_LINE
         loop = asyncio.get_running_loop()
@@ -94,8 +92,8 @@ class Connection:
                 # Ctrl-C at the host's terminal is for the host. It ends the service by hanging up.
                 start_new_session=True,
             )
-        except FileNotFoundError as error:
-            raise errors.ProgramNotFoundError(f"cannot start {command[0]}: {error.strerror}") from error
+        except OSError as error:
+            raise _why_not_started(command[0], cwd, error) from error
         return cls(process, ask)
 
     @property
@@ -124,11 +122,16 @@ class Connection:
         line = self._encode({"id": self._count, "type": kind, **given})
         request = Request(self._count)
         request.chunks, request.updates = chunks, updates
+        if chunks is not None:
+            chunks.on_pause = lambda is_paused: self._pause(request, is_paused)
         self._requests[request.id] = request
         self._stdin.write(line)
-        # Its answer is wanted now, whoever else is behind.
-        self._room.set()
         return request
+
+    def _pause(self, request: Request, is_paused: bool) -> None:
+        """Makes the service hold back the output of one stream, or send it again."""
+        if self._ended is None and not request.future.done():
+            self.send("stream_pause" if is_paused else "stream_resume", {"target": request.id})
 
     def _encode(self, message: Fields) -> bytes:
         # The service cannot tell the id of a line that it cannot parse, so such a line must never be sent.
@@ -188,7 +191,6 @@ class Connection:
         rest = b""
         try:
             while True:
-                await self._wait_for_readers()
                 data = await self._stdout.read(READ_SIZE)
                 if not data:
                     break
@@ -200,14 +202,6 @@ class Connection:
         except (ValueError, KeyError, TypeError) as failure:
             error = ProtocolError(f"the service sent an unknown message: {failure!r}")
         await self._end(error)
-
-    async def _wait_for_readers(self) -> None:
-        while self._requests and all(request.is_behind for request in self._requests.values()):
-            self._room.clear()
-            await self._room.wait()
-
-    def make_queue(self, drops: bool) -> ChunkQueue:
-        return ChunkQueue(drops, self._room.set)
 
     def _accept(self, line: bytes) -> None:
         message = json.loads(line)
@@ -255,12 +249,16 @@ class Connection:
     # Questions
 
     async def _answer(self, name: str, question: Question, ask: Ask) -> None:
+        approve = False
         try:
-            approve = bool(await ask(question))
+            answer = await ask(question)
+            # A text such as "n" is true for Python, and no yes.
+            if not isinstance(answer, bool):
+                raise TypeError(f"the approve callback must return True or False, not {answer!r}")
+            approve = answer
         except asyncio.CancelledError:
             return
         except Exception as error:
-            approve = False
             context = {"message": "the approve callback failed; the command is refused", "exception": error}
             asyncio.get_running_loop().call_exception_handler(context)
         # A question that was closed meanwhile has no answer.
@@ -307,6 +305,10 @@ class Connection:
             if self._ended is None:
                 self.send("shutdown", {})
                 self._ended = ClosedError("the client is closed")
+                # The service sends the rest of every stream now, paused or not.
+                for request in self._requests.values():
+                    if request.chunks is not None:
+                        request.chunks.drop_from_now_on()
             self._stdin.close()
             await asyncio.wait([self._reading, self._exited], timeout=END_WITHIN)
         finally:
@@ -315,3 +317,12 @@ class Connection:
                 self._process.kill()
             for task in (self._reading, self._listening, self._exited):
                 task.cancel()
+
+
+def _why_not_started(program: str, cwd: Optional[str], error: OSError) -> errors.BashfulError:
+    # The error of the system does not tell which of the two is missing.
+    if cwd is not None and not os.path.isdir(cwd):
+        return InvalidRequestError("invalid_field", f"cwd is not a directory: {cwd}", "cwd")
+    if cwd is not None and not os.access(cwd, os.X_OK):
+        return InvalidRequestError("invalid_field", f"cwd cannot be entered: {cwd}", "cwd")
+    return errors.ProgramNotFoundError(f"cannot start {program}: {error.strerror}")

@@ -9,7 +9,7 @@ from typing import AsyncIterator, Callable, Deque, List, Optional
 from .errors import BashfulError
 from .messages import Chunk, Dropped, StreamItem, Update
 
-#: Output that waits for a slow reader, in bytes. The service keeps as much for itself.
+#: Output that waits for a slow reader, in bytes. The service keeps as much for itself, and some is on its way between both.
 MOST_WAITING = 1 << 20
 
 
@@ -17,21 +17,19 @@ class ChunkQueue:
     """Pieces that the reader has not taken yet.
 
     A queue that drops leaves out the oldest pieces beyond the limit, and says so in their place. A queue that waits takes
-    everything, and the connection looks at `is_full` before it reads on.
+    everything. At the limit it pauses the stream by `on_pause`, and resumes it when the reader has taken the pieces.
     """
 
-    def __init__(self, drops: bool, on_room: Callable[[], None]) -> None:
+    def __init__(self, drops: bool) -> None:
         self._drops = drops
-        self._on_room = on_room
+        #: Set by the connection.
+        self.on_pause: Callable[[bool], None] = lambda is_paused: None
+        self._paused = False
         self._items: Deque[StreamItem] = deque()
         self._bytes = 0
         self._over = False
         self._discards = False
         self._wake = asyncio.Event()
-
-    @property
-    def is_full(self) -> bool:
-        return not self._drops and self._bytes >= MOST_WAITING
 
     def put(self, item: StreamItem) -> None:
         if self._discards:
@@ -45,6 +43,13 @@ class ChunkQueue:
             self._items.appendleft(Dropped(missing))
         self._items.append(item)
         self._wake.set()
+        if not self._drops and self._bytes >= MOST_WAITING:
+            self._pause(True)
+
+    def _pause(self, is_paused: bool) -> None:
+        if self._paused != is_paused:
+            self._paused = is_paused
+            self.on_pause(is_paused)
 
     def _drop_oldest(self) -> int:
         oldest = self._items.popleft()
@@ -52,6 +57,10 @@ class ChunkQueue:
             return oldest.bytes
         self._bytes -= len(oldest.data)
         return len(oldest.data)
+
+    def drop_from_now_on(self) -> None:
+        """The service has begun to end, and pauses no more."""
+        self._drops = True
 
     def finish(self) -> None:
         """No piece follows."""
@@ -64,7 +73,7 @@ class ChunkQueue:
         self._items.clear()
         self._bytes = 0
         self.finish()
-        self._on_room()
+        self._pause(False)
 
     async def take(self) -> Optional[List[StreamItem]]:
         """All pieces that are here, at least one; None after the last."""
@@ -76,7 +85,7 @@ class ChunkQueue:
         items = list(self._items)
         self._items.clear()
         self._bytes = 0
-        self._on_room()
+        self._pause(False)
         return items
 
 

@@ -136,8 +136,9 @@ class Bashful:
     `with Bashful() as client:` starts the service and ends it. All commands are stopped then with every process that they
     started, and the shells with them. Jobs go on, unless they were opened by `with` of their own.
 
-    `approve` is asked about commands that the guard lets run only with approval, in a thread of its own. An error in it
-    counts as a no, and without it such commands are refused.
+    `approve` is asked about commands that the guard lets run only with approval, in a thread of its own. Only `True`
+    approves. An error, or any value that is not a bool, is logged and counts as a no. Without `approve` such commands are
+    refused.
     """
 
     def __init__(
@@ -231,8 +232,8 @@ class Bashful:
     ) -> Stream:
         """Runs a command and gives its output while it runs: exact bytes, as an iterator.
 
-        A command waits for a slow reader, as at any pipe. With `when_behind="drop"` it never waits, and a `Dropped` stands
-        for the output that is missing. The result is whole in any case.
+        A command waits for a slow reader, as at any pipe, and holds up nothing else. With `when_behind="drop"` it never
+        waits, and a `Dropped` stands for the output that is missing. The result is whole in any case.
         """
         loop = self._loop
         stream = loop.do(
@@ -353,7 +354,7 @@ class Stream:
 
     @property
     def dropped_bytes(self) -> int:
-        """Bytes that this reader has missed so far. Always 0 if commands wait."""
+        """Bytes that this reader has missed so far. 0 for a command that waits, until the client is closed."""
         return self._stream.dropped_bytes
 
     def result(self) -> Result:

@@ -13,7 +13,7 @@ class BashfulError(Exception):
 
 
 class ProgramNotFoundError(BashfulError):
-    """There is no program `bashful`: not in this package, and not on the `PATH`."""
+    """The program `bashful` is missing, or cannot be started."""
 
 
 class ClosedError(BashfulError):

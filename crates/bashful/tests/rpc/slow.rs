@@ -91,6 +91,62 @@ fn a_command_that_waits_for_its_reader_loses_nothing_and_holds_up_nobody_else() 
 }
 
 #[test]
+fn a_paused_command_waits_while_the_host_reads_everything_else() {
+    let home = home();
+    let mut host = Host::new(&home);
+    host.send(
+        &json!({ "id": "flood", "type": "bash", "command": flood("done"), "stream": true, "whenBehind": "wait" }),
+    );
+    assert_eq!(host.data(&json!({ "id": "pause", "type": "stream_pause", "target": "flood" })), json!({}));
+    // Everything that comes is read now, until a command that writes as much has ended.
+    let other =
+        json!({ "id": "other", "type": "bash", "command": flood("other"), "stream": true, "whenBehind": "wait" });
+    assert_eq!(host.data(&other)["exitCode"], 0);
+    assert_eq!(streamed(&host.early, &json!("other")), (FLOOD, 0));
+    assert!(!home.path().join("done").exists(), "no pipe holds that much");
+    let (early, _) = streamed(&host.early, &json!("flood"));
+    assert!(early < FLOOD / 4, "{early} bytes came although the stream is paused");
+    assert_eq!(host.data(&json!({ "id": "resume", "type": "stream_resume", "target": "flood" })), json!({}));
+    assert_eq!(host.response(&json!("flood"))["stream"]["bytes"], FLOOD);
+    assert_eq!(streamed(&host.early, &json!("flood")), (FLOOD, 0));
+    let late = host.error(&json!({ "id": "late", "type": "stream_pause", "target": "flood" }));
+    assert_eq!(late["code"], "not_found");
+    host.early.clear();
+    ends_well(host, &home);
+}
+
+#[test]
+fn a_paused_command_that_drops_goes_on_and_says_what_is_missing() {
+    let home = home();
+    let mut host = Host::new(&home);
+    host.send(&json!({ "id": "flood", "type": "bash", "command": flood("done"), "stream": true }));
+    host.data(&json!({ "id": "pause", "type": "stream_pause", "target": "flood" }));
+    home.wait_for("done");
+    host.data(&json!({ "id": "resume", "type": "stream_resume", "target": "flood" }));
+    assert_eq!(host.response(&json!("flood"))["data"]["totalBytes"], FLOOD);
+    let (received, dropped) = streamed(&host.early, &json!("flood"));
+    assert_eq!(received + dropped, FLOOD);
+    assert!(dropped > 0);
+    host.early.clear();
+    ends_well(host, &home);
+}
+
+#[test]
+fn a_shutdown_does_not_wait_for_a_paused_command() {
+    let home = home();
+    let mut host = Host::new(&home);
+    host.send(&json!({ "id": 1, "type": "bash", "command": "touch begun; yes", "stream": true, "whenBehind": "wait" }));
+    host.data(&json!({ "id": 2, "type": "stream_pause", "target": 1 }));
+    home.wait_for("begun");
+    host.send(&json!({ "id": 3, "type": "shutdown" }));
+    assert_eq!(host.response(&json!(1))["data"]["cancelled"], true);
+    assert_eq!(host.response(&json!(3))["success"], true);
+    host.early.clear();
+    assert!(host.end().success());
+    home.check_nothing_survives();
+}
+
+#[test]
 fn a_command_whose_reader_never_comes_is_aborted_all_the_same() {
     let home = home();
     let mut host = Host::new(&home);

@@ -20,7 +20,7 @@ pub use id::{LONGEST_ID, RequestId};
 pub use request::{
     AbortRequest, AnswerRequest, BashRequest, BehindChoice, HelloRequest, JobRequest, JobSendRequest, JobStopRequest,
     JobWaitRequest, JobsRequest, Mode, ReadRequest, ResizeRequest, ResourcesRequest, ScreenEvent, ScreenRequest,
-    SessionEndRequest, SessionsRequest, ShutdownRequest, Surface, ToolRequest, ToolsRequest,
+    SessionEndRequest, SessionsRequest, ShutdownRequest, StreamRequest, Surface, ToolRequest, ToolsRequest,
 };
 pub(crate) use response::Response;
 pub use response::{
@@ -83,6 +83,8 @@ requests! {
     "hello" => Hello(HelloRequest) -> HelloData,
     "bash" => Bash(BashRequest) -> CommandData,
     "abort_bash" => AbortBash(AbortRequest) -> AbortData,
+    "stream_pause" => StreamPause(StreamRequest) -> DoneData,
+    "stream_resume" => StreamResume(StreamRequest) -> DoneData,
     "tool" => Tool(ToolRequest) -> ToolData,
     "tools" => Tools(ToolsRequest) -> ToolsData,
     "jobs" => Jobs(JobsRequest) -> JobsData,

@@ -137,6 +137,14 @@ pub struct AbortRequest {
     pub target: Option<RequestId>,
 }
 
+/// Pauses or resumes the `chunk` events of one command.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct StreamRequest {
+    /// The `id` of the command.
+    pub target: RequestId,
+}
+
 /// Asks for the definitions of the dialect's tools, for a request to a model.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
