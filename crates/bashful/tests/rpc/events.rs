@@ -104,7 +104,7 @@ fn a_command_that_outlasts_its_call_becomes_a_job_with_news() {
     let home = home();
     let mut host = Host::start(&home, &["--dialect", "pi"], &[]);
     let command = "echo a; until [ -e go ]; do sleep 0.01; done; echo b";
-    let request = json!({ "id": 1, "type": "bash", "as": "tool", "command": command, "patience": 0.3, "stream": true });
+    let request = json!({ "id": 1, "type": "bash", "as": "tool", "command": command, "patience": 3, "stream": true });
     let response = host.ask(&request);
     assert!(response["data"]["job"].is_u64(), "{response}");
     assert_eq!(response["stream"]["bytes"], 2, "the stream ends with the call");
