@@ -150,8 +150,7 @@ impl Turn {
         let (progress, mut live) = watch::channel(Live::default());
         let caller = BangCaller {
             key: self.session_id.to_string(),
-            // The shell of the session may be a new one.
-            workdir: Some(self.place.directory.clone()).filter(|directory| directory.is_dir()),
+            starts_in: Some(self.place.directory.clone()),
             approver: self.approver(),
             cancellation: self.cancellation.take(),
             progress: Some(progress),

@@ -34,6 +34,8 @@ pub struct BangCaller {
     pub key: String,
     /// Directory to change to first; none to stay where the shell is.
     pub workdir: Option<PathBuf>,
+    /// Directory in which a new shell starts; the engine's own if none. A shell that runs already stays where it is.
+    pub starts_in: Option<PathBuf>,
     /// Variables for this command alone.
     pub env: Vec<(String, OsString)>,
     /// Time after which the command is stopped; the engine's own if none.
@@ -180,6 +182,7 @@ impl Toolbox {
     pub async fn bang(&self, command: &str, caller: BangCaller) -> Result<BashResult, BangError> {
         let mut request = Request::new(Script::new(command)?);
         (request.workdir, request.env, request.lifetime) = (caller.workdir, caller.env, caller.lifetime);
+        request.starts_in.clone_from(&caller.starts_in);
         let mut notices = Vec::new();
         let shell = match self.engine().sessions() {
             None => None,
@@ -221,7 +224,8 @@ impl Toolbox {
             Reply::Background(job) => Err(BangError::Failed(format!("it became job {}", job.job.id))),
             Reply::LeftWithClient(_) => unreachable!("the caller has no terminals"),
             Reply::Cancelled => {
-                let directory = self.bang_shells.directory(&caller.key).unwrap_or_else(|| self.directory.clone());
+                let directory = self.bang_shells.directory(&caller.key).or(caller.starts_in);
+                let directory = directory.unwrap_or_else(|| self.directory.clone());
                 Ok(cancelled_early(directory.display().to_string(), notices))
             }
         }

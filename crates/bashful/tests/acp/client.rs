@@ -1,6 +1,7 @@
 //! A client that speaks the protocol by hand, line by line, so that it can do everything wrong.
 
 use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 
@@ -59,6 +60,10 @@ impl HandClient {
 
     pub(crate) fn new_session(&mut self) -> String {
         let directory = self.home.path().to_path_buf();
+        self.new_session_in(&directory)
+    }
+
+    pub(crate) fn new_session_in(&mut self, directory: &Path) -> String {
         let made = self.call("session/new", &json!({ "cwd": directory, "mcpServers": [] }));
         made["result"]["sessionId"].as_str().expect("a session").to_owned()
     }

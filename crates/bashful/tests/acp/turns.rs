@@ -124,6 +124,34 @@ fn a_persons_command_keeps_its_shell_and_moves_the_session() {
 }
 
 #[test]
+fn a_persons_first_command_starts_in_the_directory_of_the_session() {
+    let mut client = HandClient::new(false);
+    let below = client.home.path().join("below");
+    std::fs::create_dir(&below).expect("a directory");
+    client.session = client.new_session_in(&below);
+    // A command that never ran moves nothing.
+    let prompt = client.prompt("!git push --force");
+    client.asked("session/request_permission");
+    client.cancel();
+    assert_eq!(client.turn_end(prompt), "cancelled");
+    client.call_end();
+    std::fs::remove_dir(&below).expect("it is empty");
+    for pwd in ["!pwd", "pwd"] {
+        let (text, _) = client.run(pwd);
+        assert!(text.contains(&format!("Working directory does not exist: {}", below.display())), "{pwd}: {text}");
+    }
+    std::fs::create_dir(&below).expect("a directory");
+    assert_eq!(client.run("!pwd").1["workingDir"], below.display().to_string());
+    // A shell that runs stays where it is, and can leave a directory that is gone.
+    std::fs::remove_dir(&below).expect("it is empty");
+    assert_eq!(client.run("!cd ..").1["workingDir"], client.home.path().display().to_string());
+    // So does the next shell.
+    client.run("!exit");
+    assert_eq!(client.run("!true").1["workingDir"], client.home.path().display().to_string());
+    client.leave().check_nothing_survives();
+}
+
+#[test]
 fn a_client_that_closes_its_end_takes_its_commands_along() {
     let mut client = HandClient::new(false);
     client.prompt("(\"$PUPPET\" setsid hold &); \"$PUPPET\" make ready hold");
