@@ -231,6 +231,20 @@ impl Toolbox {
         }
     }
 
+    /// Ends the shell of this key, with everything that runs in it, and waits until nothing of it is left. Dropping the
+    /// future changes nothing about that once the shell has been told.
+    pub async fn end_bang(&self, key: &str) -> Result<(), BangError> {
+        let Some(store) = self.engine().sessions() else { return Ok(()) };
+        let failed = |error: &(dyn std::error::Error + 'static)| BangError::Failed(error_chain(error));
+        let name = format!("{BANG_PREFIX}{key}");
+        let own = store.list_own().await.map_err(|error| failed(&error))?;
+        for entry in own.iter().filter(|entry| entry.name == name) {
+            store.end_one(entry).await.map_err(|error| failed(&error))?;
+        }
+        self.bang_shells.locked().remove(key);
+        Ok(())
+    }
+
     fn failed(&self, error: &RunError) -> BangError {
         BangError::Failed(self.engine().redactor().redact(error_chain(error)).into_string())
     }

@@ -99,6 +99,8 @@ pub(crate) struct Run {
     /// Facts about the end that the backend reported.
     end_notices: Vec<String>,
     lost_beginning: bool,
+    /// Nobody reported the exit status.
+    exit_is_unknown: bool,
     /// The outcome, while the host puts its own terminal back.
     over: Option<Box<Outcome>>,
     checked: Checked,
@@ -183,6 +185,7 @@ impl Run {
             client: attached.client,
             end_notices: Vec::new(),
             lost_beginning: false,
+            exit_is_unknown: false,
             over: None,
             overdue: overdue(began, checked.plan().lifetime.0.saturating_add(checked.plan().grace.0)),
             checked,
@@ -289,8 +292,10 @@ impl Run {
                     self.shell_end = Some((end, self.elapsed_at(at)));
                     self.stop(StopReason::LeftBehind).await;
                 }
-                RunEvent::Ended(Some(Ended { end, left, shell_stays, at, lost_beginning, notices })) => {
-                    (self.lost_beginning, self.end_notices) = (lost_beginning, notices);
+                RunEvent::Ended(Some(ended)) => {
+                    let Ended { end, left, shell_stays, at, lost_beginning, exit_is_unknown, notices } = ended;
+                    (self.lost_beginning, self.exit_is_unknown) = (lost_beginning, exit_is_unknown);
+                    self.end_notices = notices;
                     let elapsed = self.elapsed_at(at);
                     self.over = Some(Box::new(self.finish(end, left, shell_stays, elapsed).await));
                 }

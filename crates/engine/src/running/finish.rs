@@ -106,6 +106,7 @@ impl Run {
             missed,
             client_terminal: self.client.as_ref().map(|client| Arc::clone(&client.terminal_id)),
             lost_beginning: self.lost_beginning,
+            exit_is_unknown: self.exit_is_unknown,
             notices: std::mem::take(&mut self.end_notices),
         }
     }
