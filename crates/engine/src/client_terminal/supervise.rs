@@ -23,9 +23,11 @@ const LAST_READ_AT_MOST: Duration = Duration::from_secs(2);
 /// Longest time that a reply waits for the client to confirm a release.
 const RELEASE_AT_MOST: Duration = Duration::from_secs(1);
 
-/// Exit status that stands for one that was not reported, or that the engine has no form for: agents expect this code
-/// of every command that a signal ended.
-const STAND_IN: Exit = Exit::Code(137);
+/// Exit status for a signal whose name nobody knows: agents expect this code of every command that a signal ended.
+const UNKNOWN_SIGNAL: Exit = Exit::Code(137);
+
+/// Stands for the exit status of a killed command that was not reported. [`Ended::exit_is_unknown`] says so.
+const UNREPORTED: Exit = Exit::Signal(9);
 
 /// An order of the engine.
 #[derive(Debug)]
@@ -203,7 +205,7 @@ fn end(over: &Over, last: Option<&TerminalExit>, notices: &mut Vec<String>) -> E
             (first, last) => first.or(last).map_or(End::Lost, End::Own),
         },
         Over::Unknown => End::Lost,
-        Over::Stop(why) => End::Stopped { why: *why, exit: last.unwrap_or(STAND_IN) },
+        Over::Stop(why) => End::Stopped { why: *why, exit: last.unwrap_or(UNREPORTED) },
     }
 }
 
@@ -221,7 +223,7 @@ fn unusual_exit(reported: &TerminalExit) -> Option<String> {
 /// The exit status in the engine's form; none if the client names neither code nor signal.
 fn exit(reported: &TerminalExit) -> Option<Exit> {
     match (&reported.signal, reported.code) {
-        (Some(name), _) => Some(signal::number(name).map_or(STAND_IN, Exit::Signal)),
+        (Some(name), _) => Some(signal::number(name).map_or(UNKNOWN_SIGNAL, Exit::Signal)),
         // Other systems have larger codes. All of them are failures.
         (None, Some(code)) => Some(Exit::Code(u8::try_from(code).unwrap_or(u8::MAX))),
         (None, None) => None,
