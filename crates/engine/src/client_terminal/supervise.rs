@@ -120,7 +120,7 @@ impl Supervisor {
         let end = end(&over, last_exit.as_ref(), &mut notices);
         let exit_is_unknown = matches!(over, Over::Stop(_)) && last_exit.as_ref().and_then(exit).is_none();
         let lost_beginning = self.text.borrow().is_cut;
-        Ended { at, notices, lost_beginning, exit_is_unknown, ..Ended::now(end) }
+        Ended { at, lost_beginning, exit_is_unknown, notices, ..Ended::now(end) }
     }
 }
 
