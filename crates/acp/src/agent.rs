@@ -13,8 +13,9 @@ use agent_client_protocol::v1::schema::{
 };
 use agent_client_protocol::v1::{ConnectionTo, Responder};
 use agent_client_protocol::{Client, Error};
-use bashful_dialect::Toolbox;
+use bashful_dialect::{BangError, Toolbox};
 use bashful_engine::{Canceller, working_directory};
+use tokio::sync::watch;
 
 use crate::mode::CommandMode;
 use crate::prompt::PromptCommand;
@@ -34,10 +35,23 @@ pub struct AcpOptions {
 pub(crate) struct Agent {
     pub(crate) toolbox: Toolbox,
     pub(crate) options: AcpOptions,
+    /// How far the connection is. Every open terminal of the client listens.
+    pub(crate) phase: watch::Sender<ConnectionPhase>,
     client_has_terminals: AtomicBool,
     sessions: Mutex<HashMap<SessionId, Session>>,
     sessions_made: AtomicU64,
     calls_made: AtomicU64,
+}
+
+/// The phases of the connection with a client, in their order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub(crate) enum ConnectionPhase {
+    #[default]
+    Open,
+    /// The agent ends: nothing begins any more.
+    Ending,
+    /// The client will not answer any more, but it may still read.
+    Silent,
 }
 
 /// A conversation with the client.
@@ -62,6 +76,7 @@ impl Agent {
         Self {
             toolbox,
             options,
+            phase: watch::Sender::default(),
             client_has_terminals: AtomicBool::new(false),
             sessions: Mutex::default(),
             sessions_made: AtomicU64::new(0),
@@ -107,15 +122,38 @@ impl Agent {
         }
     }
 
+    /// Closes a session, and answers when its shell is gone. That is the work of a task of its own: it takes time.
+    pub(crate) fn close(
+        self: &Arc<Self>,
+        request: &CloseSessionRequest,
+        responder: Responder<CloseSessionResponse>,
+        connection: &ConnectionTo<Client>,
+    ) -> Result<(), Error> {
+        if let Err(error) = self.forget(request) {
+            return responder.respond_with_error(error);
+        }
+        let (agent, key) = (Arc::clone(self), request.session_id.to_string());
+        connection.spawn(async move {
+            let ended = agent.toolbox.end_bang(&key).await;
+            let failed = |error: BangError| Error::internal_error().data(serde_json::Value::from(error.to_string()));
+            responder.respond_with_result(ended.map(|()| CloseSessionResponse::new()).map_err(failed))
+        })
+    }
+
     /// Forgets a session. Its running command is stopped, and its jobs continue.
-    pub(crate) fn close(&self, request: &CloseSessionRequest) -> Result<CloseSessionResponse, Error> {
+    fn forget(&self, request: &CloseSessionRequest) -> Result<(), Error> {
         let closed = self.sessions().remove(&request.session_id);
         let closed = closed.ok_or_else(|| self.no_session(&request.session_id))?;
         if let Some(turn) = closed.turn {
             turn.is_cancelled.store(true, Ordering::Relaxed);
             turn.canceller.cancel();
         }
-        Ok(CloseSessionResponse::new())
+        Ok(())
+    }
+
+    /// True until the session is closed.
+    pub(crate) fn has_session(&self, id: &SessionId) -> bool {
+        self.sessions().contains_key(id)
     }
 
     /// Begins a turn, on a task of its own.
@@ -153,6 +191,7 @@ impl Agent {
             canceller,
             cancellation: Some(cancellation),
             is_cancelled,
+            waits: Arc::default(),
         })
     }
 
@@ -171,6 +210,11 @@ impl Agent {
 
     pub(crate) fn uses_client_terminals(&self) -> bool {
         self.options.use_client_terminals && self.client_has_terminals.load(Ordering::Relaxed)
+    }
+
+    /// Begins a later phase, and never goes back to an earlier one.
+    pub(crate) fn enter(&self, phase: ConnectionPhase) {
+        self.phase.send_modify(|now| *now = phase.max(*now));
     }
 
     fn has_jobs(&self) -> bool {

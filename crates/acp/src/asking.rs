@@ -1,5 +1,8 @@
 //! Questions to the user of the client about commands that need approval.
 
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
 use agent_client_protocol::Client;
 use agent_client_protocol::v1::ConnectionTo;
 use agent_client_protocol::v1::schema::{
@@ -11,6 +14,7 @@ use bashful_engine::{Approval, Approver, BoxFuture, Plan, Verdict};
 
 use crate::cards;
 use crate::terminals::error_text;
+use crate::turn::WaitingForClient;
 
 /// The option that approves. Nothing else does.
 const ALLOW: &str = "allow";
@@ -21,6 +25,7 @@ pub(crate) struct PermissionForm {
     pub(crate) connection: ConnectionTo<Client>,
     pub(crate) session_id: SessionId,
     pub(crate) call_id: ToolCallId,
+    pub(crate) waits: Arc<AtomicBool>,
 }
 
 impl Approver for PermissionForm {
@@ -39,6 +44,7 @@ impl Approver for PermissionForm {
             ];
             let call = ToolCallUpdate::new(self.call_id.clone(), fields);
             let request = RequestPermissionRequest::new(self.session_id.clone(), call, options);
+            let _waiting = WaitingForClient::new(&self.waits);
             match self.connection.send_request(request).block_task().await {
                 Ok(answer) => approval(&answer.outcome),
                 Err(error) => Approval::Unavailable(format!("the client could not ask: {}", error_text(&error))),

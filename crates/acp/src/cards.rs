@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use bashful_dialect::{Answer, BangError, BashResult, Conclusion};
-use bashful_engine::Live;
+use bashful_engine::{CLIENT_OUTPUT_LIMIT, Live};
 use bashful_render::{Card, CardExit, CardKind, CardState, Look, lines, visible_lines};
 use serde_json::Value;
 
@@ -54,6 +54,10 @@ pub(crate) fn of_answer(script: &str, directory: &Path, answer: &Answer, output:
     card.artifact = facts["artifact"]["id"].as_u64().map(|id| id.to_string());
     let omitted = &facts["omitted"]["bytes"];
     card.truncated = omitted.as_u64().map(|bytes| format!("{bytes} bytes are not shown"));
+    if facts["lost_beginning"] == true {
+        card.truncated =
+            Some(format!("the beginning is lost: the terminal keeps the last {CLIENT_OUTPUT_LIMIT} bytes"));
+    }
     match (&answer.output, output) {
         (Some(_), CardOutput::InTerminal) => {}
         (Some(shown), CardOutput::Shown) => shown.as_str().clone_into(&mut card.output),

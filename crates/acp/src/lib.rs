@@ -12,6 +12,7 @@
 mod agent;
 mod asking;
 mod cards;
+mod input;
 mod mode;
 mod prompt;
 mod stdio;

@@ -1,8 +1,8 @@
 //! One turn: a prompt's command from its start to its end, told as a tool call.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use agent_client_protocol::v1::schema::{
@@ -52,6 +52,24 @@ pub(crate) struct Turn {
     pub(crate) canceller: Canceller,
     pub(crate) cancellation: Option<Cancellation>,
     pub(crate) is_cancelled: Arc<AtomicBool>,
+    /// True while the command cannot run before the client answers: a question, or a terminal to create.
+    pub(crate) waits: Arc<AtomicBool>,
+}
+
+/// Marks a command as waiting for its client, until dropped.
+pub(crate) struct WaitingForClient<'a>(&'a AtomicBool);
+
+impl<'a> WaitingForClient<'a> {
+    pub(crate) fn new(waits: &'a AtomicBool) -> Self {
+        waits.store(true, Ordering::Relaxed);
+        Self(waits)
+    }
+}
+
+impl Drop for WaitingForClient<'_> {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::Relaxed);
+    }
 }
 
 impl Drop for Turn {
@@ -150,8 +168,7 @@ impl Turn {
         let (progress, mut live) = watch::channel(Live::default());
         let caller = BangCaller {
             key: self.session_id.to_string(),
-            // The shell of the session may be a new one.
-            workdir: Some(self.place.directory.clone()).filter(|directory| directory.is_dir()),
+            starts_in: Some(self.place.directory.clone()),
             approver: self.approver(),
             cancellation: self.cancellation.take(),
             progress: Some(progress),
@@ -170,6 +187,10 @@ impl Turn {
                 },
             }
         };
+        if !self.agent.has_session(&self.session_id) {
+            // The session was closed while its shell started.
+            let _ = toolbox.end_bang(&self.session_id.to_string()).await;
+        }
         if let Ok(result) = &result {
             self.agent.moved_to(&self.session_id, PathBuf::from(&result.working_dir));
         }
@@ -190,12 +211,19 @@ impl Turn {
             connection: self.connection.clone(),
             session_id: self.session_id.clone(),
             call_id: self.call_id.clone(),
+            waits: Arc::clone(&self.waits),
         };
         self.agent.options.can_answer.then(|| Arc::new(form) as Arc<dyn Approver>)
     }
 
     fn client_terminal(&self) -> Option<Arc<dyn ClientTerminal>> {
-        let terminals = SessionTerminals { connection: self.connection.clone(), session_id: self.session_id.clone() };
+        let terminals = SessionTerminals {
+            connection: self.connection.clone(),
+            session_id: self.session_id.clone(),
+            agent: Arc::clone(&self.agent),
+            waits: Arc::clone(&self.waits),
+            open: Mutex::default(),
+        };
         self.agent.uses_client_terminals().then(|| Arc::new(terminals) as Arc<dyn ClientTerminal>)
     }
 
@@ -221,7 +249,7 @@ impl Turn {
             if !std::mem::replace(&mut shown.has_terminal, true) {
                 self.update(ToolCallStatus::InProgress, vec![terminal(id)], json!({ "terminalId": id }));
             }
-        } else if shown.is_due() {
+        } else if !self.waits.load(Ordering::Relaxed) && shown.is_due() {
             self.show(&cards::running(CardKind::Tool, script, update.text.as_str(), update.elapsed));
         }
     }

@@ -34,6 +34,8 @@ pub struct BangCaller {
     pub key: String,
     /// Directory to change to first; none to stay where the shell is.
     pub workdir: Option<PathBuf>,
+    /// Directory in which a new shell starts; the engine's own if none. A shell that runs already stays where it is.
+    pub starts_in: Option<PathBuf>,
     /// Variables for this command alone.
     pub env: Vec<(String, OsString)>,
     /// Time after which the command is stopped; the engine's own if none.
@@ -186,6 +188,7 @@ impl Toolbox {
     pub async fn bang(&self, command: &str, caller: BangCaller) -> Result<BashResult, BangError> {
         let mut request = Request::new(Script::new(command)?);
         (request.workdir, request.env, request.lifetime) = (caller.workdir, caller.env, caller.lifetime);
+        request.starts_in.clone_from(&caller.starts_in);
         let mut notices = Vec::new();
         let shell = match self.engine().sessions() {
             None => None,
@@ -228,10 +231,25 @@ impl Toolbox {
             Reply::Background(job) => Err(BangError::Failed(format!("it became job {}", job.job.id))),
             Reply::LeftWithClient(_) => unreachable!("the caller has no terminals"),
             Reply::Cancelled => {
-                let directory = self.bang_shells.directory(&caller.key).unwrap_or_else(|| self.directory.clone());
+                let directory = self.bang_shells.directory(&caller.key).or(caller.starts_in);
+                let directory = directory.unwrap_or_else(|| self.directory.clone());
                 Ok(cancelled_early(directory.display().to_string(), notices))
             }
         }
+    }
+
+    /// Ends the shell of this key, with everything that runs in it, and waits until nothing of it is left. Dropping the
+    /// future changes nothing about that once the shell has been told.
+    pub async fn end_bang(&self, key: &str) -> Result<(), BangError> {
+        let Some(store) = self.engine().sessions() else { return Ok(()) };
+        let failed = |error: &(dyn std::error::Error + 'static)| BangError::Failed(error_chain(error));
+        let name = format!("{BANG_PREFIX}{key}");
+        let own = store.list_own().await.map_err(|error| failed(&error))?;
+        for entry in own.iter().filter(|entry| entry.name == name) {
+            store.end_one(entry).await.map_err(|error| failed(&error))?;
+        }
+        self.bang_shells.locked().remove(key);
+        Ok(())
     }
 
     fn failed(&self, error: &RunError) -> BangError {

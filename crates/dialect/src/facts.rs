@@ -81,7 +81,9 @@ pub fn of_outcome(outcome: &Outcome, cwd: &Path, notices: &[String]) -> Value {
         exit_facts(&mut facts_of_cut, End::Own(cut.end));
         facts["cut_off"] = facts_of_cut;
     }
-    exit_facts(&mut facts, outcome.end);
+    if !outcome.exit_is_unknown {
+        exit_facts(&mut facts, outcome.end);
+    }
     if let Some(id) = &outcome.client_terminal {
         facts["client_terminal"] = (&**id).into();
         if outcome.end == End::Lost {

@@ -99,13 +99,15 @@ pub struct Ended {
     pub at: Duration,
     /// True if the beginning of the output was lost before the engine could read it.
     pub lost_beginning: bool,
+    /// True if nobody reported the exit status of a stopped command. The one in `end` only stands for it.
+    pub exit_is_unknown: bool,
     /// Facts about the end that the reply has to name.
     pub notices: Vec<String>,
 }
 
 impl Ended {
     pub(crate) fn at(at: Duration, end: End, left: Vec<Leftover>, shell_stays: bool) -> Self {
-        Self { end, left, shell_stays, at, lost_beginning: false, notices: Vec::new() }
+        Self { end, left, shell_stays, at, lost_beginning: false, exit_is_unknown: false, notices: Vec::new() }
     }
 
     /// The end, now, of a command that left nothing.

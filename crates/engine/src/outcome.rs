@@ -42,6 +42,8 @@ pub struct Outcome {
     pub client_terminal: Option<Arc<str>>,
     /// True if the beginning of the output is lost, so that all counts are too small.
     pub lost_beginning: bool,
+    /// True if nobody reported the exit status of a stopped command. The one in `end` only stands for it.
+    pub exit_is_unknown: bool,
     /// Facts about the end that the reply has to name.
     pub notices: Vec<String>,
 }

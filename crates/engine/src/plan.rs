@@ -136,7 +136,8 @@ impl Plan {
         if request.session.is_some() && terminal.is_some() {
             return Err(PlanError::TerminalInSession);
         }
-        let asked = || backend.working_directory(&options.directory, request.workdir.as_deref());
+        let named = request.workdir.as_deref().or(request.starts_in.as_deref());
+        let asked = || backend.working_directory(&options.directory, named);
         // In a session it is the shell's own directory, unless the request names another one.
         let stays = request.session.is_some() && request.workdir.is_none();
         let directory = if stays { PathBuf::new() } else { asked()? };

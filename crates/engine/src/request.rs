@@ -22,6 +22,9 @@ pub struct Request {
     /// Working directory; a relative path counts from the engine's own. Without it, a command in a session runs where
     /// the shell is.
     pub workdir: Option<PathBuf>,
+    /// Directory in which a new shell starts if `workdir` is none; the engine's own if both are. A session that has a
+    /// shell already stays where it is.
+    pub starts_in: Option<PathBuf>,
     /// Variables on top of all others. The command gets them even if their names look secret.
     pub env: Vec<(String, OsString)>,
     /// Time after which the command is stopped; the engine's own lifetime if none.
@@ -159,6 +162,7 @@ impl Request {
         Self {
             script,
             workdir: None,
+            starts_in: None,
             env: Vec::new(),
             lifetime: None,
             streams: Streams::default(),

@@ -62,6 +62,13 @@ const HELD_AT_MOST: Duration = Duration::from_millis(20);
 /// Longer than a keeper takes to find that a process cannot be killed.
 const OVERDUE_AFTER: Duration = Duration::from_secs(8);
 
+/// Facts about a command that its backend did not learn.
+#[derive(Debug, Clone, Copy, Default)]
+struct ReportGaps {
+    lost_beginning: bool,
+    exit_is_unknown: bool,
+}
+
 /// A running command with its streams and channels, up to its end. Dropping it stops the command.
 pub(crate) struct Run {
     link: Box<dyn Link>,
@@ -98,7 +105,8 @@ pub(crate) struct Run {
     client: Option<ClientView>,
     /// Facts about the end that the backend reported.
     end_notices: Vec<String>,
-    lost_beginning: bool,
+    /// Facts that its backend did not learn.
+    gaps: ReportGaps,
     /// The outcome, while the host puts its own terminal back.
     over: Option<Box<Outcome>>,
     checked: Checked,
@@ -182,7 +190,7 @@ impl Run {
             host_restored: None,
             client: attached.client,
             end_notices: Vec::new(),
-            lost_beginning: false,
+            gaps: ReportGaps::default(),
             over: None,
             overdue: overdue(began, checked.plan().lifetime.0.saturating_add(checked.plan().grace.0)),
             checked,
@@ -289,8 +297,10 @@ impl Run {
                     self.shell_end = Some((end, self.elapsed_at(at)));
                     self.stop(StopReason::LeftBehind).await;
                 }
-                RunEvent::Ended(Some(Ended { end, left, shell_stays, at, lost_beginning, notices })) => {
-                    (self.lost_beginning, self.end_notices) = (lost_beginning, notices);
+                RunEvent::Ended(Some(ended)) => {
+                    let Ended { end, left, shell_stays, at, lost_beginning, exit_is_unknown, notices } = ended;
+                    self.gaps = ReportGaps { lost_beginning, exit_is_unknown };
+                    self.end_notices = notices;
                     let elapsed = self.elapsed_at(at);
                     self.over = Some(Box::new(self.finish(end, left, shell_stays, elapsed).await));
                 }

@@ -133,6 +133,7 @@ impl Connection {
         let caller = BangCaller {
             key: request.session.unwrap_or_else(|| CONNECTION.to_owned()),
             workdir: request.cwd.map(Into::into),
+            starts_in: None,
             env: request.env.into_iter().flatten().map(|(name, value)| (name, value.into())).collect(),
             lifetime: Some(clamped.as_ref().map_or(usual, |clamped| clamped.lifetime)),
             approver: self.approver(events).map(|approver| approver as Arc<dyn Approver>),

@@ -214,7 +214,8 @@ Commands run in the editor's terminal if it has one, and else here.
 
 To tell an editor of it, name the program and its argument:
   Zed       \"agent_servers\": { \"bashful\": { \"command\": \"bashful\", \"args\": [\"acp\"] } }
-  acpx      acpx --agent 'bashful acp' exec 'make test'
+  acpx      acpx --agent 'bashful acp --here' exec 'make test'
+  acpx refuses its terminals where it cannot ask; without --here it needs --approve-all.
 
 Example: bashful acp --here")]
 pub(crate) struct AcpArgs {

@@ -1,10 +1,12 @@
 //! A client that speaks the protocol by hand, line by line, so that it can do everything wrong.
 
 use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 
 use bashful_testkit::{Home, WIDE};
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
 use crate::{BASHFUL, settings};
@@ -59,6 +61,10 @@ impl HandClient {
 
     pub(crate) fn new_session(&mut self) -> String {
         let directory = self.home.path().to_path_buf();
+        self.new_session_in(&directory)
+    }
+
+    pub(crate) fn new_session_in(&mut self, directory: &Path) -> String {
         let made = self.call("session/new", &json!({ "cwd": directory, "mcpServers": [] }));
         made["result"]["sessionId"].as_str().expect("a session").to_owned()
     }
@@ -113,6 +119,16 @@ impl HandClient {
         }
     }
 
+    /// The text of every update of the running command that has come by now and that nobody has waited for.
+    pub(crate) fn progress(&mut self) -> Vec<String> {
+        self.waiting.extend(self.lines.try_iter());
+        let own = self.waiting.iter().filter(|message| message["params"]["sessionId"] == self.session.as_str());
+        let updates = own.map(|message| &message["params"]["update"]);
+        let running =
+            updates.filter(|update| update["sessionUpdate"] == "tool_call_update" && update["status"] == "in_progress");
+        running.map(|update| update["content"].to_string()).collect()
+    }
+
     /// True if a request of the agent has come by now and nobody has waited for it.
     pub(crate) fn was_asked(&mut self, method: &str) -> bool {
         self.waiting.extend(self.lines.try_iter());
@@ -150,6 +166,21 @@ impl HandClient {
         assert_eq!(self.turn_end(prompt), "end_turn");
         let end = self.call_end();
         (card_text(&end), end["rawOutput"].clone())
+    }
+
+    /// Sends bytes that need not be a message.
+    pub(crate) fn send_bytes(&mut self, bytes: &[u8]) {
+        self.input.as_mut().expect("it is open").write_all(bytes).expect("the agent reads");
+    }
+
+    pub(crate) fn close_input(&mut self) {
+        self.input = None;
+    }
+
+    /// Asks the agent to end, with `SIGTERM`.
+    pub(crate) fn terminate(&self) {
+        let pid = Pid::from_raw(self.agent.id().cast_signed()).expect("a process");
+        kill_process(pid, Signal::TERM).expect("it runs");
     }
 
     /// Closes the agent's input, and waits until the agent has ended by itself.

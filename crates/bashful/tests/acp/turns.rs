@@ -1,8 +1,11 @@
 //! Turns of a client that behaves: sessions, modes, questions, cancellation.
 
+use std::path::Path;
+
 use serde_json::json;
 
 use crate::client::{HandClient, card_text};
+use crate::misbehaving::show_until_release;
 
 #[test]
 fn a_prompt_is_a_command_and_its_result_is_a_card() {
@@ -48,6 +51,46 @@ fn the_user_is_asked_about_what_the_guard_refuses() {
     client.asked("session/request_permission");
     client.cancel();
     assert_eq!(client.turn_end(prompt), "cancelled");
+    client.leave().check_nothing_survives();
+}
+
+#[test]
+fn a_command_that_waits_for_the_client_is_not_shown_as_running() {
+    let mut client = HandClient::new(true);
+    let other = client.new_session();
+    let prompt = client.prompt("git push --force; echo ran");
+    let asked = client.asked("session/request_permission");
+    // Updates come every second, so one would have come before this command has ended.
+    let pause = client.prompt_in(&other, "!sleep 1.5");
+    assert_eq!(client.turn_end(pause), "end_turn");
+    client.call_end();
+    assert_eq!(client.progress(), [""; 0]);
+    client.answer(&asked, &json!({ "outcome": { "outcome": "selected", "optionId": "allow" } }));
+    let created = client.asked("terminal/create");
+    let pause = client.prompt_in(&other, "!sleep 1.5");
+    assert_eq!(client.turn_end(pause), "end_turn");
+    client.call_end();
+    assert_eq!(client.progress(), [""; 0]);
+    client.answer(&created, &json!({ "terminalId": "t" }));
+    client.find("the terminal", |message| message["params"]["update"]["rawOutput"]["terminalId"] == "t");
+    let wait = client.asked("terminal/wait_for_exit");
+    client.answer(&wait, &json!({ "exitCode": 0 }));
+    show_until_release(&mut client, "ran", &json!({ "exitCode": 0 }));
+    assert_eq!(client.turn_end(prompt), "end_turn");
+    client.leave().check_nothing_survives();
+}
+
+#[test]
+fn a_closed_session_ends_its_shell() {
+    let mut client = HandClient::new(false);
+    client.run("!sleep 1000 & echo $! > pid");
+    let pid = std::fs::read_to_string(client.home.path().join("pid")).expect("a file");
+    let process = Path::new("/proc").join(pid.trim());
+    assert!(process.exists());
+    let session = client.session.clone();
+    let closed = client.call("session/close", &json!({ "sessionId": session }));
+    assert!(closed["result"].is_object(), "{closed}");
+    assert!(!process.exists(), "{pid} survived");
     client.leave().check_nothing_survives();
 }
 
@@ -120,6 +163,34 @@ fn a_persons_command_keeps_its_shell_and_moves_the_session() {
     assert_eq!(created["params"]["cwd"], below);
     client.cancel();
     assert_eq!(client.turn_end(prompt), "cancelled");
+    client.leave().check_nothing_survives();
+}
+
+#[test]
+fn a_persons_first_command_starts_in_the_directory_of_the_session() {
+    let mut client = HandClient::new(false);
+    let below = client.home.path().join("below");
+    std::fs::create_dir(&below).expect("a directory");
+    client.session = client.new_session_in(&below);
+    // A command that never ran moves nothing.
+    let prompt = client.prompt("!git push --force");
+    client.asked("session/request_permission");
+    client.cancel();
+    assert_eq!(client.turn_end(prompt), "cancelled");
+    client.call_end();
+    std::fs::remove_dir(&below).expect("it is empty");
+    for pwd in ["!pwd", "pwd"] {
+        let (text, _) = client.run(pwd);
+        assert!(text.contains(&format!("Working directory does not exist: {}", below.display())), "{pwd}: {text}");
+    }
+    std::fs::create_dir(&below).expect("a directory");
+    assert_eq!(client.run("!pwd").1["workingDir"], below.display().to_string());
+    // A shell that runs stays where it is, and can leave a directory that is gone.
+    std::fs::remove_dir(&below).expect("it is empty");
+    assert_eq!(client.run("!cd ..").1["workingDir"], client.home.path().display().to_string());
+    // So does the next shell.
+    client.run("!exit");
+    assert_eq!(client.run("!true").1["workingDir"], client.home.path().display().to_string());
     client.leave().check_nothing_survives();
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bashful_keeper::{End, Exit, StopReason};
-use bashful_sys::signal;
+use bashful_sys::{boot_time, signal};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
@@ -23,8 +23,11 @@ const LAST_READ_AT_MOST: Duration = Duration::from_secs(2);
 /// Longest time that a reply waits for the client to confirm a release.
 const RELEASE_AT_MOST: Duration = Duration::from_secs(1);
 
-/// Signal of a command whose client names one that nobody knows.
-const SIGKILL: u8 = 9;
+/// Exit status for a signal whose name nobody knows: agents expect this code of every command that a signal ended.
+const UNKNOWN_SIGNAL: Exit = Exit::Code(137);
+
+/// Stands for the exit status of a killed command that was not reported. [`Ended::exit_is_unknown`] says so.
+const UNREPORTED: Exit = Exit::Signal(9);
 
 /// An order of the engine.
 #[derive(Debug)]
@@ -103,6 +106,8 @@ impl Supervisor {
             let killed = timeout(KILL_AT_MOST, self.terminal.kill(id)).await;
             notices.extend(unconfirmed_kill(id, killed.ok()));
         }
+        // The rest is about the terminal. It takes the client's time, not the command's.
+        let at = boot_time();
         let last = timeout(LAST_READ_AT_MOST, self.terminal.output(id)).await;
         let last_exit = if let Ok(Ok(last)) = last {
             publish(&self.text, last)
@@ -110,10 +115,12 @@ impl Supervisor {
             notices.push("the client did not show the end of the output: the last look may be older".to_owned());
             None
         };
-        // The client got the request, whether it answers or not.
-        let _ = timeout(RELEASE_AT_MOST, self.terminal.release(id)).await;
+        let released = timeout(RELEASE_AT_MOST, self.terminal.release(id)).await;
+        notices.extend(unconfirmed_release(id, released.ok()));
         let end = end(&over, last_exit.as_ref(), &mut notices);
-        Ended { notices, lost_beginning: self.text.borrow().is_cut, ..Ended::now(end) }
+        let exit_is_unknown = matches!(over, Over::Stop(_)) && last_exit.as_ref().and_then(exit).is_none();
+        let lost_beginning = self.text.borrow().is_cut;
+        Ended { at, lost_beginning, exit_is_unknown, notices, ..Ended::now(end) }
     }
 }
 
@@ -174,8 +181,20 @@ fn unconfirmed_kill(id: &str, killed: Option<Result<(), ClientTerminalError>>) -
     Some(format!("the command may still run in the client's terminal {id}: the client {why}"))
 }
 
+/// The notice about a release that the client did not carry out, or not in time.
+fn unconfirmed_release(id: &str, released: Option<Result<(), ClientTerminalError>>) -> Option<String> {
+    let why = match released {
+        Some(Ok(())) => return None,
+        Some(Err(error)) => format!("could not release it: {error}"),
+        None => format!("did not confirm the release within {} s", RELEASE_AT_MOST.as_secs()),
+    };
+    Some(format!("the client may still keep its terminal {id}: the client {why}"))
+}
+
 /// The end of a command by what the client has reported, at first and with the last text.
 fn end(over: &Over, last: Option<&TerminalExit>, notices: &mut Vec<String>) -> End {
+    let first = if let Over::Exited(first) = over { Some(first) } else { None };
+    notices.extend(first.into_iter().chain(last).find_map(unusual_exit));
     let last = last.and_then(exit);
     match over {
         Over::Exited(first) => match (exit(first), last) {
@@ -186,14 +205,25 @@ fn end(over: &Over, last: Option<&TerminalExit>, notices: &mut Vec<String>) -> E
             (first, last) => first.or(last).map_or(End::Lost, End::Own),
         },
         Over::Unknown => End::Lost,
-        Over::Stop(why) => End::Stopped { why: *why, exit: last.unwrap_or(Exit::Signal(SIGKILL)) },
+        Over::Stop(why) => End::Stopped { why: *why, exit: last.unwrap_or(UNREPORTED) },
     }
+}
+
+/// The notice about an exit status that the engine has no form for.
+fn unusual_exit(reported: &TerminalExit) -> Option<String> {
+    let status = match (&reported.signal, reported.code) {
+        (Some(name), _) if signal::number(name).is_none() => format!("the unknown signal {name}"),
+        (None, Some(code)) if u8::try_from(code).is_err() => format!("exit code {code}"),
+        _ => return None,
+    };
+    let shown = exit(reported).map(exit_text)?;
+    Some(format!("the client reported {status}, which is shown as {shown}"))
 }
 
 /// The exit status in the engine's form; none if the client names neither code nor signal.
 fn exit(reported: &TerminalExit) -> Option<Exit> {
     match (&reported.signal, reported.code) {
-        (Some(name), _) => Some(Exit::Signal(signal::number(name).unwrap_or(SIGKILL))),
+        (Some(name), _) => Some(signal::number(name).map_or(UNKNOWN_SIGNAL, Exit::Signal)),
         // Other systems have larger codes. All of them are failures.
         (None, Some(code)) => Some(Exit::Code(u8::try_from(code).unwrap_or(u8::MAX))),
         (None, None) => None,
@@ -216,13 +246,30 @@ mod tests {
     }
 
     #[test]
-    fn a_signal_counts_more_than_a_code_and_an_unknown_one_is_a_kill() {
+    fn a_signal_counts_more_than_a_code_and_no_signal_is_invented() {
         assert_eq!(exit(&reported(Some(3), None)), Some(Exit::Code(3)));
         assert_eq!(exit(&reported(None, Some("SIGTERM"))), Some(Exit::Signal(15)));
         assert_eq!(exit(&reported(Some(0), Some("SIGKILL"))), Some(Exit::Signal(9)));
-        assert_eq!(exit(&reported(None, Some("SIGFOO"))), Some(Exit::Signal(9)));
+        assert_eq!(exit(&reported(None, Some("SIGFOO"))), Some(Exit::Code(137)));
         assert_eq!(exit(&reported(Some(0x1_0000), None)), Some(Exit::Code(255)));
         assert_eq!(exit(&reported(None, None)), None);
+    }
+
+    #[test]
+    fn a_status_that_is_shown_as_another_one_is_named() {
+        let notice = |code, signal| {
+            let mut notices = Vec::new();
+            let exit = reported(code, signal);
+            end(&Over::Exited(exit.clone()), Some(&exit), &mut notices);
+            notices
+        };
+        assert_eq!(notice(Some(300), None), ["the client reported exit code 300, which is shown as exit code 255"]);
+        assert_eq!(
+            notice(None, Some("BOGUS")),
+            ["the client reported the unknown signal BOGUS, which is shown as exit code 137"]
+        );
+        assert_eq!(notice(Some(255), None), [""; 0]);
+        assert_eq!(notice(Some(0), Some("SIGTERM")), [""; 0]);
     }
 
     #[test]

@@ -59,11 +59,11 @@ impl Run {
     fn outcome(&mut self, end: End, leftover: Option<LeftBehind>, elapsed: Duration, shell_stays: bool) -> Outcome {
         self.end_live_output();
         // A filter would take a missing beginning for a quiet one.
-        if !self.lost_beginning {
+        if !self.gaps.lost_beginning {
             self.condense(end, leftover.as_ref());
         }
         let (mut output, stderr) = self.outputs();
-        if self.lost_beginning {
+        if self.gaps.lost_beginning {
             (output.artifact, output.not_saved) = (None, Some(client::BEGINNING_LOST.to_owned()));
         }
         let saved =
@@ -108,7 +108,8 @@ impl Run {
             session,
             missed,
             client_terminal: self.client.as_ref().map(|client| Arc::clone(&client.terminal_id)),
-            lost_beginning: self.lost_beginning,
+            lost_beginning: self.gaps.lost_beginning,
+            exit_is_unknown: self.gaps.exit_is_unknown,
             notices: std::mem::take(&mut self.end_notices),
         }
     }

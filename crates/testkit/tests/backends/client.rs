@@ -330,6 +330,7 @@ async fn a_client_that_answers_nothing_but_the_creation_is_told_to_kill_and_to_r
     };
     let outcome = &finished.outcome;
     assert_eq!(outcome.end, End::Stopped { why: StopReason::TimeUp, exit: Exit::Signal(9) });
+    assert!(outcome.exit_is_unknown, "{outcome:?}");
     assert!(outcome.elapsed >= Duration::from_millis(500), "{outcome:?}");
     let notices: Vec<&str> = finished.notices.iter().map(bashful_engine::Redacted::as_str).collect();
     assert_eq!(
@@ -337,6 +338,7 @@ async fn a_client_that_answers_nothing_but_the_creation_is_told_to_kill_and_to_r
         [
             "the command may still run in the client's terminal term_1: the client did not confirm the kill within 1 s",
             "the client did not show the end of the output: the last look may be older",
+            "the client may still keep its terminal term_1: the client did not confirm the release within 1 s",
         ]
     );
     assert_eq!(desk.counts(), (1, 0, 1));

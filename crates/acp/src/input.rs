@@ -1,0 +1,60 @@
+//! The client's input, line by line, before the library reads it.
+//!
+//! The library gives up at a byte that is no UTF-8, and its answer to a line that is no JSON quotes the whole line.
+
+use std::borrow::Cow;
+
+use serde_json::Value;
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
+
+/// Longest part of a bad line that an answer quotes, in bytes.
+const LONGEST_QUOTE: usize = 200;
+
+/// Ends the replacement of a bad line. It makes every text invalid JSON, so no part of a line can pass for a message.
+const CUT: &str = "…";
+
+/// Copies lines until the input ends, or nobody reads them any more.
+pub(crate) async fn forward(from: impl AsyncRead + Unpin, to: &mut (impl AsyncWrite + Unpin)) {
+    let mut from = BufReader::new(from);
+    let mut line = Vec::new();
+    // An input that fails has ended.
+    while let Ok(1..) = from.read_until(b'\n', &mut line).await {
+        if to.write_all(&readable(&line)).await.is_err() {
+            return;
+        }
+        line.clear();
+    }
+}
+
+/// The line itself, or a short one for it that gets a parse error as its answer.
+fn readable(line: &[u8]) -> Cow<'_, [u8]> {
+    let is_fine = match std::str::from_utf8(line) {
+        Ok(text) => text.len() <= LONGEST_QUOTE || serde_json::from_str::<Value>(text).is_ok(),
+        Err(_) => false,
+    };
+    if is_fine {
+        return Cow::Borrowed(line);
+    }
+    let begin = String::from_utf8_lossy(&line[..line.len().min(LONGEST_QUOTE)]);
+    Cow::Owned(format!("{}{CUT}\n", begin.trim_end()).into_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bad_line_becomes_a_short_one_that_is_still_bad() {
+        let long = format!("\"{}\"\n", "a".repeat(1000));
+        for fine in ["\n", "{}\n", "no json\n", &long] {
+            assert_eq!(readable(fine.as_bytes()), Cow::Borrowed(fine.as_bytes()));
+        }
+        let tail = format!("{{}}{} no json\n", " ".repeat(1000));
+        for bad in [&b"\xff\xfe\n"[..], b"{\"a\":\"\xff\"}\n", tail.as_bytes(), &long.as_bytes()[1..]] {
+            let short = readable(bad).into_owned();
+            assert!(short.len() < 1000 && short.ends_with(b"\n"), "{short:?}");
+            let text = str::from_utf8(&short).expect("it is readable");
+            assert!(serde_json::from_str::<Value>(text).is_err(), "{text}");
+        }
+    }
+}
