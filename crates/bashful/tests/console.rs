@@ -12,6 +12,9 @@ const BASHFUL: &str = env!("CARGO_BIN_EXE_bashful");
 const TYPING: &str = "Enter run";
 const CARDS: &str = "Enter expand";
 
+/// Said once a question has been on the screen for a while.
+const ANSWERABLE: &str = "Alt-Y approves";
+
 /// A line that opens the console, and tells afterwards how it ended and if the terminal is as before.
 fn line(options: &str) -> String {
     format!(
@@ -265,9 +268,11 @@ fn the_guard_asks_the_person_here() {
     std::fs::write(&settings, "[guard]\nlevels = { \"git/force-push\" = \"ask\" }\n").expect("a file");
     let terminal = open(&home, "--config settings.toml");
     enter(&terminal, "git push --force nowhere", "The guard asks about your command");
+    terminal.shows(ANSWERABLE);
     terminal.types(&["M-n"]);
     terminal.shows("⊗ refused");
     enter(&terminal, "!git push --force nowhere", "The guard asks about your command");
+    terminal.shows(ANSWERABLE);
     terminal.types(&["M-y"]);
     // It has run, and there is no repository.
     terminal.shows("✗ failed");
@@ -385,6 +390,7 @@ fn the_question_of_an_agent_is_answered_here_and_by_no_command() {
     let said = String::from_utf8_lossy(&forged.stdout).into_owned();
     assert!(said.starts_with("read ") && !said.contains("May this run"), "{said}");
     terminal.shows("The guard asks about a command of mcp (process");
+    terminal.shows(ANSWERABLE);
     terminal.types(&["M-y"]);
     assert!(eventually(|| !terminal.screen().contains("The guard asks")), "{}", terminal.screen());
     let answer = agent.answer();
@@ -392,6 +398,7 @@ fn the_question_of_an_agent_is_answered_here_and_by_no_command() {
     // Declined.
     agent.runs("git push --force elsewhere");
     terminal.shows("git push --force elsewhere");
+    terminal.shows(ANSWERABLE);
     terminal.types(&["M-n"]);
     let answer = agent.answer();
     assert!(answer.contains("the user said no"), "{answer}");

@@ -46,6 +46,7 @@ impl OpenConsole {
             Effect::EndSession(name) => self.end_session(name),
             Effect::Redraw => self.screen.fit()?,
             Effect::Suspend => {
+                self.model.see_question(None);
                 self.screen.give_back();
                 signal::stop_group()?;
                 self.screen.take_again()?;
@@ -78,6 +79,7 @@ impl OpenConsole {
             }
         };
         let paged = Paged { pager: self.console.pager.clone(), text, artifact, redactor: engine.output_redactor() };
+        self.model.see_question(None);
         self.screen.give_back();
         self.paging = Some(tokio::task::spawn_blocking(|| paged.show()));
     }

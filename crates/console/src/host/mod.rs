@@ -141,6 +141,7 @@ enum Happened {
     Ended,
     Tick,
     Frame,
+    QuestionDue,
     Paged(Option<String>),
 }
 
@@ -242,6 +243,7 @@ impl OpenConsole {
     async fn next(&mut self) -> io::Result<Happened> {
         let Self { keyboard, signals, messages, terminal, paging, model, .. } = self;
         let tick_at = model.is_ticking().then_some(self.tick_at);
+        let question_due = model.question_due();
         Ok(tokio::select! {
             biased;
             _ = signals.terminate.recv() => Happened::Ended,
@@ -253,6 +255,7 @@ impl OpenConsole {
             keys = keyboard.next(), if paging.is_none() => Happened::Keys(keys?),
             () = due(self.frame_at), if paging.is_none() => Happened::Frame,
             () = due(tick_at) => Happened::Tick,
+            () = due(question_due) => Happened::QuestionDue,
             problem = paged(paging) => Happened::Paged(problem),
             Some(message) = messages.1.recv() => Happened::Message(message),
             news = terminal_news(terminal) => Happened::Terminal(news),
@@ -289,6 +292,7 @@ impl OpenConsole {
                 let _ = self.watcher.send(WatchRequest::Look);
                 return self.handle(Event::Tick, now);
             }
+            Happened::QuestionDue => return self.handle(Event::QuestionDue, now),
             Happened::Frame => self.draw(now)?,
             Happened::Paged(problem) => {
                 self.screen.take_again()?;
@@ -387,6 +391,7 @@ impl OpenConsole {
         self.last_frame = now;
         let has_more = self.model.overlay.as_mut().is_some_and(crate::model::Overlay::draw_some);
         self.screen.draw(&mut self.model)?;
+        self.model.shown(Instant::now());
         if has_more {
             self.need_frame(now);
         }

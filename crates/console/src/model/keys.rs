@@ -17,16 +17,12 @@ const ALT: Modifiers = Modifiers { alt: true, ..PLAIN };
 
 impl Model {
     pub(super) fn key(&mut self, key: Key, now: Instant) -> Vec<Effect> {
-        if let Some(overlay) = &mut self.overlay {
-            return match overlay.key(key) {
-                OverlayKey::Type(bytes) => vec![Effect::Type(bytes)],
-                OverlayKey::Kill => vec![Effect::KillTerminal],
-                OverlayKey::Nothing => Vec::new(),
-            };
+        if self.overlay.is_some() {
+            return self.overlay_key(key, now);
         }
         self.note = None;
         let confirming = self.confirming.take();
-        if let Some(effects) = self.everywhere(key, confirming) {
+        if let Some(effects) = self.everywhere(key, now, confirming) {
             return effects;
         }
         if self.sheet.is_some() {
@@ -49,11 +45,12 @@ impl Model {
     }
 
     /// Keys that mean the same wherever they are pressed, but in the overlay.
-    fn everywhere(&mut self, key: Key, confirming: Option<Confirming>) -> Option<Vec<Effect>> {
+    fn everywhere(&mut self, key: Key, now: Instant, confirming: Option<Confirming>) -> Option<Vec<Effect>> {
+        if let Some(effects) = self.question_key(key, now) {
+            return Some(effects);
+        }
         let page = self.list.height().saturating_sub(OVERLAP).max(1).cast_signed();
         match (key.code, key.modifiers) {
-            (Code::Char('y' | 'Y'), ALT) if !self.questions.is_empty() => Some(self.answer(true)),
-            (Code::Char('n' | 'N'), ALT) if !self.questions.is_empty() => Some(self.answer(false)),
             (Code::Char('l'), CTRL) => Some(vec![Effect::Redraw]),
             (Code::Char('z'), CTRL) => Some(vec![Effect::Suspend]),
             (Code::Char('c'), CTRL) => Some(self.interrupt(confirming)),
@@ -77,9 +74,42 @@ impl Model {
         }
     }
 
-    fn answer(&mut self, yes: bool) -> Vec<Effect> {
-        let question = self.questions.pop_front();
-        question.map(|question| Effect::Answer { question: question.id, yes }).into_iter().collect()
+    /// Keys about the question on the screen.
+    fn question_key(&mut self, key: Key, now: Instant) -> Option<Vec<Effect>> {
+        if self.questions.is_empty() {
+            return None;
+        }
+        match (key.code, key.modifiers) {
+            (Code::Char('y' | 'Y'), ALT) => return Some(self.answer(true, now)),
+            (Code::Char('n' | 'N'), ALT) => return Some(self.answer(false, now)),
+            (Code::Up, ALT) => self.scroll_question(-1),
+            (Code::Down, ALT) => self.scroll_question(1),
+            _ => return None,
+        }
+        Some(Vec::new())
+    }
+
+    fn overlay_key(&mut self, key: Key, now: Instant) -> Vec<Effect> {
+        if self.overlay.as_ref().is_some_and(|overlay| overlay.shows_question)
+            && let Some(effects) = self.question_key(key, now)
+        {
+            return effects;
+        }
+        let has_question = !self.questions.is_empty();
+        let Some(overlay) = &mut self.overlay else { return Vec::new() };
+        // The key that closes the question is not for the program.
+        if std::mem::take(&mut overlay.shows_question) && has_question {
+            return Vec::new();
+        }
+        match overlay.key(key) {
+            OverlayKey::Type(bytes) => vec![Effect::Type(bytes)],
+            OverlayKey::Kill => vec![Effect::KillTerminal],
+            OverlayKey::Question => {
+                overlay.shows_question = has_question;
+                Vec::new()
+            }
+            OverlayKey::Nothing => Vec::new(),
+        }
     }
 
     /// Ctrl-C: leaves what is open, empties the input, or stops the command.

@@ -11,6 +11,7 @@ mod line;
 mod list;
 mod news;
 mod overlay;
+mod question;
 mod search;
 #[cfg(test)]
 mod tests;
@@ -30,6 +31,7 @@ pub(crate) use list::{CardList, PlacedLine};
 pub(crate) use news::{Ending, JobEnd, JobNews, WatchedCommand};
 pub use overlay::Escape;
 pub(crate) use overlay::{Overlay, OverlayKey};
+pub(crate) use question::{Question, QuestionId, SeenQuestion};
 pub(crate) use search::{Search, matches};
 
 /// Something that has happened.
@@ -57,6 +59,8 @@ pub(crate) enum Event {
     Question(Question),
     /// Nobody waits for the answer any more.
     Withdrawn(QuestionId),
+    /// The question on the screen can have been read.
+    QuestionDue,
     /// All commands of other programs that run now.
     Watched(Vec<WatchedCommand>),
     Job(Box<JobNews>),
@@ -128,24 +132,6 @@ pub(crate) enum How {
     Background,
 }
 
-/// The number of a question, in the order in which questions came.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum QuestionId {
-    /// About a command of this console.
-    Own(u64),
-    /// About a command of another program, by the name of its file.
-    Elsewhere(String),
-}
-
-/// A question of the guard.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Question {
-    pub(crate) id: QuestionId,
-    /// The program that asks; none for this console.
-    pub(crate) origin: Option<String>,
-    pub(crate) about: String,
-}
-
 /// A session in the list of sessions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SessionRow {
@@ -204,6 +190,8 @@ pub(crate) struct Model {
     pub(crate) history: History,
     pub(crate) search: Option<Search>,
     pub(crate) questions: VecDeque<Question>,
+    /// The question that was drawn last.
+    pub(crate) seen: Option<SeenQuestion>,
     pub(crate) overlay: Option<Overlay>,
     pub(crate) sheet: Option<Sheet>,
     /// The last thing that was told. The next key removes it.
@@ -237,6 +225,7 @@ impl Model {
             Event::Ended { card, ending } => self.ended(card, *ending),
             Event::Question(question) => self.questions.push_back(question),
             Event::Withdrawn(id) => self.questions.retain(|question| question.id != id),
+            Event::QuestionDue => self.question_read(now),
             Event::Watched(commands) => self.watched(commands, now),
             Event::Job(news) => self.job(*news, now),
             Event::Sessions(rows) => self.sessions(rows),
@@ -257,6 +246,8 @@ impl Model {
 
     fn resized(&mut self, size: (u16, u16)) -> Vec<Effect> {
         self.size = size;
+        // It may no longer fit.
+        self.see_question(None);
         let resized = self.overlay.as_mut().map(|overlay| Effect::Resize(overlay.resize(size)));
         resized.into_iter().collect()
     }

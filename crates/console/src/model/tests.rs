@@ -57,6 +57,30 @@ impl Visit {
         card
     }
 
+    /// Draws the screen, and returns its rows.
+    fn draw(&mut self, columns: u16, rows: u16) -> String {
+        let mut buffer = ratatui_core::buffer::Buffer::empty(ratatui_core::layout::Rect::new(0, 0, columns, rows));
+        crate::view::draw(&mut self.model, &mut buffer);
+        self.model.shown(self.now);
+        let row = |row| (0..columns).map(|column| buffer[(column, row)].symbol()).collect::<String>();
+        (0..rows).map(row).collect::<Vec<_>>().join("\n")
+    }
+
+    /// Lets time pass.
+    fn wait(&mut self, time: Duration) {
+        self.now += time;
+    }
+
+    /// A question comes, is drawn, and can be answered.
+    fn asked(&mut self, number: u64, about: &str) -> QuestionId {
+        let id = QuestionId::Own(number);
+        self.event(Event::Question(Question { id: id.clone(), origin: None, about: about.to_owned() }));
+        self.draw(80, 24);
+        self.wait(question::READING);
+        self.event(Event::QuestionDue);
+        id
+    }
+
     fn note(&self) -> &str {
         self.model.note.as_deref().unwrap_or_default()
     }
@@ -264,16 +288,95 @@ fn a_console_below_a_keeper_acts_on_nothing_of_others() {
 #[test]
 fn a_question_is_answered_by_alt_alone() {
     let mut visit = Visit::new();
-    let id = QuestionId::Own(1);
-    visit.event(Event::Question(Question { id: id.clone(), origin: None, about: "May this run?".to_owned() }));
+    let id = visit.asked(1, "May this run?");
     assert_eq!(visit.keys(&["y"]), []);
     assert_eq!(visit.model.input.text(), "y");
     assert_eq!(visit.keys(&["M-y"]), [Effect::Answer { question: id, yes: true }]);
     assert!(visit.model.questions.is_empty());
-    let id = QuestionId::Own(2);
-    visit.event(Event::Question(Question { id: id.clone(), origin: None, about: String::new() }));
+    let id = visit.asked(2, "");
     visit.event(Event::Withdrawn(id));
     assert_eq!(visit.keys(&["M-y"]), []);
+}
+
+#[test]
+fn an_answer_counts_for_a_question_that_was_on_the_screen_for_a_while() {
+    const TOO_EARLY: &str = "not answered: the question has only just come; read it first";
+    let mut visit = Visit::new();
+    let ids: Vec<QuestionId> = (1..=4).map(QuestionId::Own).collect();
+    for id in &ids {
+        visit.event(Event::Question(Question { id: id.clone(), origin: None, about: "May this run?".to_owned() }));
+    }
+    // It was never drawn.
+    visit.wait(question::READING);
+    assert_eq!((visit.keys(&["M-y"]), visit.note()), (Vec::new(), TOO_EARLY));
+    assert!(visit.draw(80, 24).contains("read it first"));
+    visit.wait(question::READING / 2);
+    assert_eq!((visit.keys(&["M-n"]), visit.note()), (Vec::new(), TOO_EARLY));
+    visit.wait(question::READING / 2);
+    assert_eq!(visit.model.question_due(), Some(visit.now));
+    visit.event(Event::QuestionDue);
+    assert!(visit.draw(80, 24).contains("Alt-Y approves"));
+    // Three keys at once answer one question.
+    let answers: Vec<Effect> = (0..3).flat_map(|_| visit.keys(&["M-y"])).collect();
+    assert_eq!(answers, [Effect::Answer { question: ids[0].clone(), yes: true }]);
+    // A question that is withdrawn passes nothing on to the next.
+    visit.draw(80, 24);
+    visit.wait(question::READING);
+    visit.event(Event::Withdrawn(ids[1].clone()));
+    assert_eq!(visit.keys(&["M-y"]), []);
+    visit.draw(80, 24);
+    // A pager that had the screen meanwhile hid it.
+    visit.model.see_question(None);
+    visit.wait(question::READING);
+    assert_eq!(visit.keys(&["M-y"]), []);
+}
+
+#[test]
+fn a_question_about_a_long_script_shows_its_findings_or_is_not_approved() {
+    let script: Vec<String> = (1..=200).map(|line| format!("  | echo {line}")).collect();
+    let about = format!("May this run in /src?\n\n{}\n\nrm/root: it removes all\nfound: rm -rf /", script.join("\n"));
+    let mut visit = Visit::new();
+    let id = visit.asked(1, &about);
+    let screen = visit.draw(80, 24);
+    for part in ["rm/root: it removes all", "found: rm -rf /", "| echo 1 ", "… 187 more lines, 0 above"] {
+        assert!(screen.contains(part), "{part}: {screen}");
+    }
+    assert_eq!(visit.keys(&["M-Down", "M-Down"]), []);
+    let screen = visit.draw(80, 24);
+    assert!(screen.contains("| echo 3 ") && screen.contains("… 185 more lines, 2 above"), "{screen}");
+    (0..300).for_each(|_| drop(visit.keys(&["M-Down"])));
+    let screen = visit.draw(80, 24);
+    assert!(screen.contains("| echo 200 ") && screen.contains("… 0 more lines, 187 above"), "{screen}");
+    // Too small for the findings.
+    let screen = visit.draw(80, 9);
+    assert!(screen.contains("the window is too small to show why"), "{screen}");
+    assert_eq!(visit.keys(&["M-y"]), []);
+    assert_eq!(visit.note(), "not approved: the window is too small to show why the guard asks");
+    visit.draw(80, 24);
+    assert_eq!(visit.keys(&["M-y"]), [Effect::Answer { question: id, yes: true }]);
+}
+
+#[test]
+fn a_question_is_told_over_a_program_and_shown_by_a_key() {
+    let mut visit = Visit::new();
+    let (card, ..) = run_of(&visit.types("/pty vim"));
+    visit.event(Event::TerminalBegan { card });
+    let id = visit.asked(1, "May this run?");
+    let screen = visit.draw(80, 24);
+    assert!(screen.contains("the guard asks: Ctrl-] a") && !screen.contains("May this run?"), "{screen}");
+    assert_eq!(visit.keys(&["M-y"]), [Effect::Type(b"\x1by".to_vec())]);
+    visit.keys(&["C-]", "a"]);
+    assert!(visit.draw(80, 24).contains("May this run?"));
+    // It has only just come on the screen.
+    assert_eq!(visit.keys(&["M-y"]), []);
+    visit.wait(question::READING);
+    assert_eq!(visit.keys(&["M-y"]), [Effect::Answer { question: id, yes: true }]);
+    assert_eq!(visit.keys(&["x"]), [Effect::Type(b"x".to_vec())]);
+    // Any other key hides it, and is not for the program.
+    visit.asked(2, "May that run?");
+    visit.keys(&["C-]", "a"]);
+    assert_eq!(visit.keys(&["Escape"]), []);
+    assert!(!visit.draw(80, 24).contains("May that run?"));
 }
 
 #[test]

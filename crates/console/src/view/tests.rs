@@ -133,6 +133,9 @@ fn a_question() {
         let about = "May this run in /home/you/app?\n\n  | git push --force\n\ngit/force-push: git push --force is not allowed.";
         let origin = Some("mcp (process 77)".to_owned());
         model.handle(Event::Question(Question { id: QuestionId::Own(1), origin, about: about.to_owned() }), now);
+        draw(&mut model, &mut Buffer::empty(Rect::new(0, 0, size.0, size.1)));
+        model.shown(now);
+        model.handle(Event::QuestionDue, now + Duration::from_secs(1));
         model
     });
 }
