@@ -8,6 +8,7 @@ use bashful_engine::{Engine, JobStore, Key, Keys, SessionName, Stop, error_chain
 use bashful_sys::signal;
 
 use super::pager::{self, Paged};
+use super::watch::WatchRequest;
 use super::{Message, OpenConsole, clipboard, paths, person_screen, watch};
 use crate::model::{Effect, Event, QuestionId};
 
@@ -37,13 +38,15 @@ impl OpenConsole {
             }
             Effect::Answer { question, yes } => self.answer(&question, yes),
             Effect::Remember(line) => {
-                if let Some(Err(error)) = self.history.as_ref().map(|history| history.add(&line)) {
-                    self.model.note = Some(format!("the history was not saved: {error}"));
+                if let Some((file, Err(error))) = self.history.as_ref().map(|history| (&history.0, history.add(&line)))
+                {
+                    self.model.note = Some(format!("the history was not saved in {}: {error}", file.display()));
                     self.history = None;
                 }
             }
             Effect::ListSessions => self.list_sessions(),
             Effect::EndSession(name) => self.end_session(name),
+            Effect::LookAtJobs => drop(self.watcher.send(WatchRequest::Look)),
             Effect::Redraw => self.screen.fit()?,
             Effect::Suspend => {
                 self.model.see_question(None);

@@ -274,6 +274,9 @@ impl OpenConsole {
                     let event = match key {
                         Decoded::Key(key) => Event::Key(key),
                         Decoded::Paste(bytes) => Event::Paste(String::from_utf8_lossy(&bytes).into_owned()),
+                        Decoded::PasteTooLong { bytes } => {
+                            Event::Note(format!("a paste of {bytes} bytes is too long: nothing of it was typed"))
+                        }
                         Decoded::Other(_) => continue,
                     };
                     if !self.handle(event, now)? {

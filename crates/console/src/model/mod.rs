@@ -118,6 +118,7 @@ pub(crate) enum Effect {
     Remember(String),
     ListSessions,
     EndSession(String),
+    LookAtJobs,
     Redraw,
     Suspend,
     Quit,
@@ -137,6 +138,8 @@ pub(crate) enum How {
 pub(crate) struct SessionRow {
     pub(crate) name: String,
     pub(crate) state: String,
+    /// It runs a command.
+    pub(crate) is_busy: bool,
     pub(crate) directory: String,
     pub(crate) commands: u64,
 }
@@ -157,6 +160,8 @@ pub(crate) enum Purpose {
     Search,
     Send {
         job: u64,
+        /// The job's terminal did not show what is typed at some time, so neither does the input.
+        is_hidden: bool,
     },
 }
 
@@ -198,14 +203,19 @@ pub(crate) struct Model {
     pub(crate) note: Option<String>,
     /// A key has to be pressed again to do this.
     confirming: Option<Confirming>,
+    /// A line has to be entered again to do this.
+    entered: Option<Confirming>,
+    /// The last screen of a program that had the overlay.
+    last_screen: Option<(CardId, String)>,
     size: (u16, u16),
     next_card: u64,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 enum Confirming {
     Quit,
     Stop(CardId),
+    EndSession(String),
 }
 
 impl Model {
@@ -231,9 +241,7 @@ impl Model {
             Event::Sessions(rows) => self.sessions(rows),
             Event::Names { word, text, names } => self.names(&word, &text, &names),
             Event::TerminalBegan { card } => self.terminal_began(card),
-            Event::TerminalEnded { card } => {
-                self.overlay.take_if(|overlay| overlay.card == card);
-            }
+            Event::TerminalEnded { card } => self.close_overlay(card),
             Event::Note(note) => self.note = Some(note),
         }
         Vec::new()
@@ -258,6 +266,7 @@ impl Model {
         let kind = if how == How::Bang { CardKind::Bang } else { CardKind::Tool };
         let mut card = ListedCard::new(id, CardOwner::Own, kind, &command);
         card.began = Some(now);
+        card.how = Some(how);
         card.change(|card| card.timeout = self.settings.timeout.filter(|_| how == How::Tool));
         self.list.add(card);
         self.list.select_newest();
@@ -273,6 +282,13 @@ impl Model {
     fn terminal_began(&mut self, card: CardId) {
         let command = self.list.get_mut(card).map(|card| card.card.command.clone()).unwrap_or_default();
         self.overlay = Some(Overlay::new(card, &command, self.size, self.settings.escape));
+    }
+
+    /// Closes the overlay of this command, and keeps its last screen for the card.
+    fn close_overlay(&mut self, card: CardId) {
+        if let Some(overlay) = self.overlay.take_if(|overlay| overlay.card == card) {
+            self.last_screen = Some((card, overlay.last_screen()));
+        }
     }
 
     fn sessions(&mut self, rows: Vec<SessionRow>) {

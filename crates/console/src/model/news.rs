@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use bashful_render::{CardExit, CardKind, CardState};
 
-use super::Model;
 use super::card::{CardId, CardOwner, ListedCard, WatchedKey};
+use super::{Model, Purpose};
 
 /// The end of an own command, or of its call.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,6 +65,8 @@ pub(crate) struct JobNews {
     pub(crate) age: Duration,
     pub(crate) timeout: Duration,
     pub(crate) takes_input: bool,
+    /// Its terminal does not show what is typed, as at a password prompt.
+    pub(crate) hides_input: bool,
     /// The end of the output, or the screen of a job with a terminal.
     pub(crate) text: String,
     pub(crate) bytes: u64,
@@ -89,14 +91,16 @@ impl Model {
     }
 
     pub(super) fn ended(&mut self, id: CardId, ending: Ending) {
-        self.overlay.take_if(|overlay| overlay.card == id);
+        self.close_overlay(id);
+        let last_screen = self.last_screen.take_if(|(card, _)| *card == id);
         let Some(card) = self.list.get_mut(id) else { return };
         if ending.job.is_none() || ending.state != CardState::Backgrounded {
             card.began = None;
         }
         card.change(|card| {
             card.state = ending.state;
-            card.output = ending.text;
+            // The bytes of a program that moved the cursor about make no text.
+            card.output = last_screen.map_or(ending.text, |(_, screen)| screen);
             card.exit = ending.exit;
             card.elapsed = ending.elapsed.or(card.elapsed);
             card.size = ending.size;
@@ -138,6 +142,11 @@ impl Model {
     }
 
     pub(super) fn job(&mut self, news: JobNews, now: Instant) {
+        if let Purpose::Send { job, is_hidden } = &mut self.purpose
+            && *job == news.id
+        {
+            *is_hidden |= news.hides_input;
+        }
         if self.list.job_mut(news.id).is_none() {
             if news.end.is_some() {
                 return;
@@ -157,6 +166,7 @@ impl Model {
         }
         card.began = if news.end.is_some() { None } else { now.checked_sub(news.age) };
         card.takes_input = news.takes_input && news.end.is_none();
+        card.hides_input = news.hides_input;
         card.change(|card| {
             card.state = news.end.map_or(CardState::Backgrounded, |end| end.state);
             card.exit = news.end.and_then(|end| end.exit);

@@ -117,6 +117,14 @@ impl Overlay {
         paste(text, self.screen.modes())
     }
 
+    /// The rows of the screen with their colors, when nothing more will come.
+    pub(crate) fn last_screen(mut self) -> String {
+        while self.draw_some() {}
+        let rows: Vec<String> = (0..self.screen.size().rows()).map(|row| self.screen.row_styled(row)).collect();
+        let used = rows.iter().rposition(|row| !row.is_empty()).map_or(0, |last| last + 1);
+        rows[..used].join("\n")
+    }
+
     fn kill(&mut self) -> OverlayKey {
         self.is_ending = true;
         OverlayKey::Kill

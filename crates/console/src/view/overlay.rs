@@ -35,7 +35,10 @@ fn draw_program(model: &Model, buffer: &mut Buffer) -> Option<Position> {
     let frame = Rect { y: area.y + 1, height: area.height - 2, ..area };
     let title = overlay.screen.title().map_or_else(|| "Console".to_owned(), |title| format!("Console: {title}"));
     paint::frame(buffer, frame, signs(model), &bashful_render::visible(&title), paint::MARK);
-    paint::text(buffer, area, area.height - 1, 1, &plain_signs(model, &keys(overlay)), paint::DIM);
+    let used = paint::text(buffer, area, area.height - 1, 1, &plain_signs(model, &keys(overlay)), paint::DIM);
+    if let Some(note) = &model.note {
+        paint::text(buffer, area, area.height - 1, used + 3, &bashful_render::visible(note), paint::WARNING);
+    }
     let inside = Rect { x: frame.x + 1, y: frame.y + 1, width: frame.width - 2, height: frame.height - 2 };
     draw_screen(overlay, buffer, inside);
     let cursor = overlay.screen.cursor();

@@ -70,6 +70,7 @@ fn busy(size: (u16, u16)) -> (Model, Instant) {
         age: Duration::from_secs(65),
         timeout: Duration::from_hours(24),
         takes_input: true,
+        hides_input: false,
         text: "listening on port 3000\n".to_owned(),
         bytes: 23,
         end: None,
@@ -164,6 +165,7 @@ fn help_and_sessions() {
         let row = |name: &str, state: &str| SessionRow {
             name: name.to_owned(),
             state: state.to_owned(),
+            is_busy: state.starts_with("busy"),
             directory: "/home/you".to_owned(),
             commands: 3,
         };
