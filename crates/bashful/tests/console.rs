@@ -281,16 +281,129 @@ fn the_guard_asks_the_person_here() {
 
 #[test]
 fn the_terminal_comes_back_after_signals() {
-    for signal in ["TERM", "HUP", "INT"] {
+    for (signal, status) in [("TERM", 143), ("HUP", 129), ("INT", 130), ("QUIT", 131), ("USR1", 138)] {
         let home = Home::new(BASHFUL);
         let terminal = open(&home, "");
         enter(&terminal, "/pty vim -u NONE -N notes", "\"notes\" [New]");
         let pid = std::fs::read_to_string(home.path().join("pid")).expect("a file");
         assert!(Command::new("kill").args([&format!("-{signal}"), pid.trim()]).status().expect("kill").success());
-        check_left(&terminal, "left 0");
+        check_left(&terminal, &format!("left {status}"));
         let programs = || home.survivors().into_iter().filter(|line| line.contains("vim -u")).collect::<Vec<_>>();
         assert!(eventually(|| programs().is_empty()), "{:?}", programs());
     }
+}
+
+#[test]
+fn a_signal_ends_the_pager_as_well() {
+    let home = Home::new(BASHFUL);
+    let terminal = open(&home, "");
+    enter(&terminal, "seq 100", "✓ done");
+    select_cards(&terminal);
+    terminal.types(&["o"]);
+    terminal.shows("\n29\n");
+    let pid = std::fs::read_to_string(home.path().join("pid")).expect("a file");
+    assert!(Command::new("kill").args(["-TERM", pid.trim()]).status().expect("kill").success());
+    check_left(&terminal, "left 143");
+    let pagers = || home.survivors().into_iter().filter(|line| line.contains("less")).collect::<Vec<_>>();
+    assert!(eventually(|| pagers().is_empty()), "{:?}", pagers());
+}
+
+#[test]
+fn a_pager_that_writes_everything_gets_nothing_harmful() {
+    let home = Home::new(BASHFUL);
+    let hostile = "\x1b]0;PWNED\x07\x1b[?1003h".to_owned() + &"line\n".repeat(30_000);
+    std::fs::write(home.path().join("hostile"), hostile).expect("a file");
+    let terminal = Terminal::run(&home, &format!("export PAGER='cat; touch paged; read -r x </dev/tty'; {}", line("")));
+    terminal.shows(TYPING);
+    enter(&terminal, "!cat hostile", "truncated");
+    select_cards(&terminal);
+    terminal.types(&["o"]);
+    assert!(eventually(|| home.path().join("paged").exists()), "{}", terminal.screen());
+    let facts = || terminal.facts("#{pane_title} #{mouse_any_flag}");
+    assert!(!facts().contains("PWNED") && facts().ends_with(" 0"), "{}", facts());
+    terminal.types(&["Enter"]);
+    terminal.shows(CARDS);
+    terminal.types(&["Tab"]);
+    leave(&terminal);
+}
+
+#[test]
+fn a_pager_that_is_missing_is_told() {
+    let home = Home::new(BASHFUL);
+    let terminal = Terminal::run(&home, &format!("export PAGER=no-such-pager; {}", line("")));
+    terminal.shows(TYPING);
+    enter(&terminal, "echo hi", "✓ done");
+    select_cards(&terminal);
+    terminal.types(&["o"]);
+    terminal.shows("cannot run the pager no-such-pager");
+    terminal.types(&["Tab"]);
+    leave(&terminal);
+}
+
+#[test]
+fn control_z_in_the_pager_gives_the_shell_back() {
+    let home = Home::new(BASHFUL);
+    let terminal = Terminal::run(&home, "exec env PS1='person> ' bash --norc --noprofile -i");
+    terminal.shows("person>");
+    enter(&terminal, &format!("{BASHFUL} console"), TYPING);
+    enter(&terminal, "seq 100", "✓ done");
+    select_cards(&terminal);
+    terminal.types(&["o"]);
+    terminal.shows("\n29\n");
+    terminal.types(&["C-z"]);
+    terminal.shows("Stopped");
+    enter(&terminal, "fg", "\n29\n");
+    terminal.types(&["G"]);
+    terminal.shows("\n100\n");
+    terminal.types(&["q"]);
+    terminal.shows(CARDS);
+    terminal.types(&["q"]);
+    assert!(eventually(|| terminal.facts("#{alternate_on}") == "0"), "{}", terminal.screen());
+}
+
+#[test]
+fn a_password_for_a_job_is_neither_shown_nor_kept() {
+    let home = Home::new(BASHFUL);
+    let terminal = open(&home, "");
+    // A job with a terminal, which hides what is typed.
+    let started = home.run(&[
+        "run",
+        "--background",
+        "--pty",
+        "read -rs -p 'Password: ' word; echo; echo got ${#word}; sleep 1000",
+    ]);
+    assert!(started.status.success(), "{}", String::from_utf8_lossy(&started.stderr));
+    terminal.shows("Password:");
+    select_cards(&terminal);
+    terminal.types(&["i"]);
+    terminal.shows("to job 1 (hidden):");
+    terminal.types(&["-l", "SECRET1"]);
+    let screen = terminal.shows("(hidden): *******");
+    assert!(!screen.contains("SECRET1"), "{screen}");
+    terminal.types(&["Enter"]);
+    let screen = terminal.shows("got 7");
+    assert!(!screen.contains("SECRET1"), "{screen}");
+    enter(&terminal, "/send 1 SECRET2", "sent to job 1");
+    enter(&terminal, "/stop 1", "⊘ cancelled");
+    leave(&terminal);
+    let history = std::fs::read_to_string(home.state().join("console_history")).expect("a file");
+    assert!(history.contains("/stop 1") && !history.contains("SECRET"), "{history}");
+}
+
+#[test]
+fn sizes_are_those_of_what_was_written_and_completion_follows_the_shell() {
+    let home = Home::new(BASHFUL);
+    std::fs::create_dir(home.path().join("inner")).expect("a directory");
+    std::fs::write(home.path().join("inner/unique-name"), "").expect("a file");
+    let terminal = open(&home, "");
+    let screen = enter(&terminal, "!head -c 3000 /dev/zero | tr '\\0' '\\001'", "✓ done");
+    assert!(screen.contains("2.9KB"), "{screen}");
+    enter(&terminal, "!cd inner; echo moved", "\n  moved");
+    terminal.types(&["-l", "!cat uni"]);
+    terminal.types(&["Tab"]);
+    terminal.shows("> !cat unique-name");
+    terminal.types(&["C-c"]);
+    leave(&terminal);
 }
 
 #[test]

@@ -33,7 +33,11 @@ impl OpenConsole {
             Effect::Copy(text) => self.copy(&text)?,
             Effect::Page { text, artifact } => self.page(text, artifact.as_deref()),
             Effect::Complete { word, text } => {
-                let names = paths::names(&word, &self.console.directory, self.console.home.as_deref());
+                // Bang commands have a shell of their own, with its own directory.
+                let is_bang = text.trim_start().starts_with('!');
+                let shell = self.shell_directory.as_ref().filter(|_| is_bang);
+                let here = shell.unwrap_or(&self.console.directory);
+                let names = paths::names(&word, here, self.console.home.as_deref());
                 return self.handle(Event::Names { word, text, names }, now);
             }
             Effect::Answer { question, yes } => self.answer(&question, yes),
@@ -83,8 +87,9 @@ impl OpenConsole {
         };
         let paged = Paged { pager: self.console.pager.clone(), text, artifact, redactor: engine.output_redactor() };
         self.model.see_question(None);
-        self.screen.give_back();
-        self.paging = Some(tokio::task::spawn_blocking(|| paged.show()));
+        self.screen.lend();
+        let process = self.pager.clone();
+        self.paging = Some(tokio::task::spawn_blocking(move || paged.show(&process)));
     }
 
     fn answer(&mut self, question: &QuestionId, yes: bool) {

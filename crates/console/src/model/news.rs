@@ -1,5 +1,6 @@
 //! News about commands: output, ends, commands of other programs, jobs.
 
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use bashful_render::{CardExit, CardKind, CardState};
@@ -21,6 +22,8 @@ pub(crate) struct Ending {
     pub(crate) timeout: Option<Duration>,
     pub(crate) job: Option<u64>,
     pub(crate) notices: Vec<String>,
+    /// The directory of the shell of bang commands afterwards.
+    pub(crate) shell_directory: Option<PathBuf>,
 }
 
 impl Ending {
@@ -37,6 +40,7 @@ impl Ending {
             timeout: None,
             job: None,
             notices: vec![text],
+            shell_directory: None,
         }
     }
 }
