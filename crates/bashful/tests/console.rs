@@ -398,7 +398,7 @@ fn sizes_are_those_of_what_was_written_and_completion_follows_the_shell() {
     let terminal = open(&home, "");
     let screen = enter(&terminal, "!head -c 3000 /dev/zero | tr '\\0' '\\001'", "✓ done");
     assert!(screen.contains("2.9KB"), "{screen}");
-    enter(&terminal, "!cd inner; echo moved", "\n  moved");
+    enter(&terminal, "!cd inner; echo moved", "  moved\n");
     terminal.types(&["-l", "!cat uni"]);
     terminal.types(&["Tab"]);
     terminal.shows("> !cat unique-name");

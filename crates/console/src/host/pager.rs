@@ -166,8 +166,8 @@ mod tests {
     #[test]
     fn a_line_without_end_takes_bounded_memory() {
         let mut lines = LineWriter { to: io::sink(), waiting: Vec::new() };
-        for _ in 0..100 {
-            lines.write_all(&[b'x'; 32 * 1024]).expect("it is written");
+        for _ in 0..200 {
+            lines.write_all(&[b'x'; 16_000]).expect("it is written");
             assert!(lines.waiting.len() < LONGEST_LINE);
         }
     }

@@ -24,6 +24,7 @@ impl Model {
         }
         self.note = None;
         let confirming = self.confirming.take();
+        let confirming = confirming.as_ref();
         if let Some(effects) = self.everywhere(key, now) {
             return effects;
         }
@@ -132,19 +133,17 @@ impl Model {
         let is_running = |card: &&ListedCard| card.owner == CardOwner::Own && card.card.state == CardState::Running;
         let selected = self.list.selected().filter(is_running).map(|card| card.id);
         let newest = || self.list.cards().iter().rev().find(is_running).map(|card| card.id);
-        match selected.or_else(newest) {
-            Some(card) => vec![Effect::Cancel(card)],
-            None => {
-                self.note = Some("nothing runs; Ctrl-D or /quit leaves".to_owned());
-                Vec::new()
-            }
+        if let Some(card) = selected.or_else(newest) {
+            return vec![Effect::Cancel(card)];
         }
+        self.note = Some("nothing runs; Ctrl-D or /quit leaves".to_owned());
+        Vec::new()
     }
 
     /// Leaves at once if nothing would be stopped by it. `again` is to be entered or pressed a second time otherwise.
-    fn quit(&mut self, confirming: Option<Confirming>, again: &str) -> Vec<Effect> {
+    fn quit(&mut self, confirming: Option<&Confirming>, again: &str) -> Vec<Effect> {
         let running = self.running_own();
-        if running == 0 || confirming == Some(Confirming::Quit) {
+        if running == 0 || confirming == Some(&Confirming::Quit) {
             return vec![Effect::Quit];
         }
         self.confirming = Some(Confirming::Quit);
@@ -157,7 +156,7 @@ impl Model {
         Vec::new()
     }
 
-    fn input_key(&mut self, key: Key, now: Instant, confirming: Option<Confirming>) -> Vec<Effect> {
+    fn input_key(&mut self, key: Key, now: Instant, confirming: Option<&Confirming>) -> Vec<Effect> {
         match (key.code, key.modifiers) {
             (Code::Enter, ALT) | (Code::Char('j'), CTRL) => {
                 self.input.insert("\n");
@@ -267,6 +266,7 @@ impl Model {
 
     fn carry_out(&mut self, line: EnteredLine, now: Instant) -> Vec<Effect> {
         let confirming = self.entered.take();
+        let confirming = confirming.as_ref();
         match line {
             EnteredLine::Tool(command) => return vec![self.run(How::Tool, command, now)],
             EnteredLine::Bang(command) => return vec![self.run(How::Bang, command, now)],
@@ -314,7 +314,7 @@ impl Model {
         }
     }
 
-    fn cards_key(&mut self, key: Key, confirming: Option<Confirming>) -> Vec<Effect> {
+    fn cards_key(&mut self, key: Key, confirming: Option<&Confirming>) -> Vec<Effect> {
         let half = (self.list.height() / 2).max(1).cast_signed();
         match (key.code, key.modifiers) {
             (Code::Escape | Code::Tab, _) | (Code::Char('a' | ':'), PLAIN) => {
@@ -374,7 +374,7 @@ impl Model {
     }
 
     /// Stops the selected command. That of another program has to be asked for `again`.
-    fn stop(&mut self, confirming: Option<Confirming>, again: &str) -> Vec<Effect> {
+    fn stop(&mut self, confirming: Option<&Confirming>, again: &str) -> Vec<Effect> {
         let Some(card) = self.list.selected().filter(|card| card.is_under_way()) else {
             self.note = Some("the selected command has ended".to_owned());
             return Vec::new();
@@ -386,7 +386,7 @@ impl Model {
             (CardOwner::Job(job), None) => Effect::StopJob(*job),
             (CardOwner::Elsewhere(key), _) => Effect::StopWatched(*key),
         };
-        if card.owner == CardOwner::Own || confirming == Some(Confirming::Stop(card.id)) {
+        if card.owner == CardOwner::Own || confirming == Some(&Confirming::Stop(card.id)) {
             return vec![effect];
         }
         let (id, command) = (card.id, card.card.command.lines().next().unwrap_or_default().to_owned());
@@ -435,7 +435,7 @@ impl Model {
         }
     }
 
-    fn sheet_key(&mut self, key: Key, confirming: Option<Confirming>) -> Vec<Effect> {
+    fn sheet_key(&mut self, key: Key, confirming: Option<&Confirming>) -> Vec<Effect> {
         let rows = usize::from(self.size.1);
         let (count, selected) = match &mut self.sheet {
             Some(Sheet::Help { top }) => (usize::MAX, top),
@@ -454,14 +454,14 @@ impl Model {
     }
 
     /// Ends the selected session. One that runs a command needs the key twice.
-    fn end_session(&mut self, confirming: Option<Confirming>) -> Vec<Effect> {
+    fn end_session(&mut self, confirming: Option<&Confirming>) -> Vec<Effect> {
         let Some(Sheet::Sessions { rows, selected }) = &self.sheet else { return Vec::new() };
         let Some(SessionRow { name, is_busy, .. }) = rows.get(*selected).cloned() else { return Vec::new() };
         if !self.may_act() {
             return Vec::new();
         }
         let confirmed = Confirming::EndSession(name.clone());
-        if is_busy && confirming.as_ref() != Some(&confirmed) {
+        if is_busy && confirming != Some(&confirmed) {
             self.note = Some(format!("session {name} runs a command; s again ends both"));
             self.confirming = Some(confirmed);
             return Vec::new();
