@@ -50,8 +50,8 @@ pub(crate) fn main(args: &ConsoleArgs, file: Option<&Path>) -> Result<Exit, Box<
             directory,
         };
         // The future is large, so it goes on the heap.
-        Box::pin(console.run()).await?;
-        Ok(Exit::Code(0))
+        let signal = Box::pin(console.run()).await?;
+        Ok(signal.and_then(|number| u8::try_from(number).ok()).map_or(Exit::Code(0), Exit::Signal))
     });
     // Dropping the runtime closes the sockets of all keepers, which then stop their commands.
     runtime.shutdown_background();

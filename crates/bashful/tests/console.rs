@@ -12,6 +12,9 @@ const BASHFUL: &str = env!("CARGO_BIN_EXE_bashful");
 const TYPING: &str = "Enter run";
 const CARDS: &str = "Enter expand";
 
+/// Said once a question has been on the screen for a while.
+const ANSWERABLE: &str = "Alt-Y approves";
+
 /// A line that opens the console, and tells afterwards how it ended and if the terminal is as before.
 fn line(options: &str) -> String {
     format!(
@@ -265,9 +268,11 @@ fn the_guard_asks_the_person_here() {
     std::fs::write(&settings, "[guard]\nlevels = { \"git/force-push\" = \"ask\" }\n").expect("a file");
     let terminal = open(&home, "--config settings.toml");
     enter(&terminal, "git push --force nowhere", "The guard asks about your command");
+    terminal.shows(ANSWERABLE);
     terminal.types(&["M-n"]);
     terminal.shows("⊗ refused");
     enter(&terminal, "!git push --force nowhere", "The guard asks about your command");
+    terminal.shows(ANSWERABLE);
     terminal.types(&["M-y"]);
     // It has run, and there is no repository.
     terminal.shows("✗ failed");
@@ -276,16 +281,108 @@ fn the_guard_asks_the_person_here() {
 
 #[test]
 fn the_terminal_comes_back_after_signals() {
-    for signal in ["TERM", "HUP", "INT"] {
+    for (signal, status) in [("TERM", 143), ("HUP", 129), ("INT", 130), ("QUIT", 131), ("USR1", 138)] {
         let home = Home::new(BASHFUL);
         let terminal = open(&home, "");
         enter(&terminal, "/pty vim -u NONE -N notes", "\"notes\" [New]");
         let pid = std::fs::read_to_string(home.path().join("pid")).expect("a file");
         assert!(Command::new("kill").args([&format!("-{signal}"), pid.trim()]).status().expect("kill").success());
-        check_left(&terminal, "left 0");
+        check_left(&terminal, &format!("left {status}"));
         let programs = || home.survivors().into_iter().filter(|line| line.contains("vim -u")).collect::<Vec<_>>();
         assert!(eventually(|| programs().is_empty()), "{:?}", programs());
     }
+}
+
+#[test]
+fn a_signal_ends_the_pager_as_well() {
+    let home = Home::new(BASHFUL);
+    let terminal = open(&home, "");
+    enter(&terminal, "seq 100", "✓ done");
+    select_cards(&terminal);
+    terminal.types(&["o"]);
+    terminal.shows("\n29\n");
+    let pid = std::fs::read_to_string(home.path().join("pid")).expect("a file");
+    assert!(Command::new("kill").args(["-TERM", pid.trim()]).status().expect("kill").success());
+    check_left(&terminal, "left 143");
+    let pagers = || home.survivors().into_iter().filter(|line| line.contains("less")).collect::<Vec<_>>();
+    assert!(eventually(|| pagers().is_empty()), "{:?}", pagers());
+}
+
+#[test]
+fn a_pager_that_writes_everything_gets_nothing_harmful() {
+    let home = Home::new(BASHFUL);
+    let hostile = "\x1b]0;PWNED\x07\x1b[?1003h".to_owned() + &"line\n".repeat(30_000);
+    std::fs::write(home.path().join("hostile"), hostile).expect("a file");
+    let terminal = Terminal::run(&home, &format!("export PAGER='cat; touch paged; read -r x </dev/tty'; {}", line("")));
+    terminal.shows(TYPING);
+    enter(&terminal, "!cat hostile", "truncated");
+    select_cards(&terminal);
+    terminal.types(&["o"]);
+    assert!(eventually(|| home.path().join("paged").exists()), "{}", terminal.screen());
+    let facts = || terminal.facts("#{pane_title} #{mouse_any_flag}");
+    assert!(!facts().contains("PWNED") && facts().ends_with(" 0"), "{}", facts());
+    terminal.types(&["Enter"]);
+    terminal.shows(CARDS);
+    terminal.types(&["Tab"]);
+    leave(&terminal);
+}
+
+#[test]
+fn a_pager_that_is_missing_is_told() {
+    let home = Home::new(BASHFUL);
+    let terminal = Terminal::run(&home, &format!("export PAGER=no-such-pager; {}", line("")));
+    terminal.shows(TYPING);
+    enter(&terminal, "echo hi", "✓ done");
+    select_cards(&terminal);
+    terminal.types(&["o"]);
+    terminal.shows("cannot run the pager no-such-pager");
+    terminal.types(&["Tab"]);
+    leave(&terminal);
+}
+
+#[test]
+fn a_password_for_a_job_is_neither_shown_nor_kept() {
+    let home = Home::new(BASHFUL);
+    let terminal = open(&home, "");
+    // A job with a terminal, which hides what is typed.
+    let started = home.run(&[
+        "run",
+        "--background",
+        "--pty",
+        "read -rs -p 'Password: ' word; echo; echo got ${#word}; sleep 1000",
+    ]);
+    assert!(started.status.success(), "{}", String::from_utf8_lossy(&started.stderr));
+    terminal.shows("Password:");
+    select_cards(&terminal);
+    terminal.types(&["i"]);
+    terminal.shows("to job 1 (hidden):");
+    terminal.types(&["-l", "SECRET1"]);
+    let screen = terminal.shows("(hidden): *******");
+    assert!(!screen.contains("SECRET1"), "{screen}");
+    terminal.types(&["Enter"]);
+    let screen = terminal.shows("got 7");
+    assert!(!screen.contains("SECRET1"), "{screen}");
+    enter(&terminal, "/send 1 SECRET2", "sent to job 1");
+    enter(&terminal, "/stop 1", "⊘ cancelled");
+    leave(&terminal);
+    let history = std::fs::read_to_string(home.state().join("console_history")).expect("a file");
+    assert!(history.contains("/stop 1") && !history.contains("SECRET"), "{history}");
+}
+
+#[test]
+fn sizes_are_those_of_what_was_written_and_completion_follows_the_shell() {
+    let home = Home::new(BASHFUL);
+    std::fs::create_dir(home.path().join("inner")).expect("a directory");
+    std::fs::write(home.path().join("inner/unique-name"), "").expect("a file");
+    let terminal = open(&home, "");
+    let screen = enter(&terminal, "!head -c 3000 /dev/zero | tr '\\0' '\\001'", "✓ done");
+    assert!(screen.contains("2.9KB"), "{screen}");
+    enter(&terminal, "!cd inner; echo moved", "  moved\n");
+    terminal.types(&["-l", "!cat uni"]);
+    terminal.types(&["Tab"]);
+    terminal.shows("> !cat unique-name");
+    terminal.types(&["C-c"]);
+    leave(&terminal);
 }
 
 #[test]
@@ -385,6 +482,7 @@ fn the_question_of_an_agent_is_answered_here_and_by_no_command() {
     let said = String::from_utf8_lossy(&forged.stdout).into_owned();
     assert!(said.starts_with("read ") && !said.contains("May this run"), "{said}");
     terminal.shows("The guard asks about a command of mcp (process");
+    terminal.shows(ANSWERABLE);
     terminal.types(&["M-y"]);
     assert!(eventually(|| !terminal.screen().contains("The guard asks")), "{}", terminal.screen());
     let answer = agent.answer();
@@ -392,6 +490,7 @@ fn the_question_of_an_agent_is_answered_here_and_by_no_command() {
     // Declined.
     agent.runs("git push --force elsewhere");
     terminal.shows("git push --force elsewhere");
+    terminal.shows(ANSWERABLE);
     terminal.types(&["M-n"]);
     let answer = agent.answer();
     assert!(answer.contains("the user said no"), "{answer}");

@@ -232,14 +232,51 @@ fn pastes_and_other_sequences_are_told_from_keys() {
     assert_eq!(decoder.feed(input, now), expected);
 
     assert_eq!(decoder.feed(b"\x1b[200~", now), []);
-    let long = vec![b'x'; 200_000];
-    let mut pasted = 0;
-    for decoded in decoder.feed(&long, now).into_iter().chain(decoder.feed(b"\x1b[201~", now + Duration::from_secs(9)))
-    {
-        let Decoded::Paste(text) = decoded else { panic!("{decoded:?}") };
-        pasted += text.len();
+    // One paste, however its bytes come.
+    let long = "é".repeat(100_000).into_bytes();
+    for piece in long.chunks(4097) {
+        assert_eq!(decoder.feed(piece, now), []);
     }
-    assert_eq!(pasted, long.len());
+    assert_eq!(decoder.feed(b"\x1b[201~", now + Duration::from_secs(9)), [Decoded::Paste(long)]);
+}
+
+#[test]
+fn a_paste_that_is_too_long_is_dropped_as_a_whole() {
+    let now = Instant::now();
+    let mut decoder = KeyDecoder::default();
+    let most = 1024 * 1024;
+    for (length, expected) in
+        [(most, Decoded::Paste(vec![b'x'; most])), (most + 1, Decoded::PasteTooLong { bytes: most as u64 + 1 })]
+    {
+        let input = [b"\x1b[200~".as_slice(), &vec![b'x'; length], b"\x1b[201~a"].concat();
+        let decoded: Vec<Decoded> = input.chunks(65_000).flat_map(|piece| decoder.feed(piece, now)).collect();
+        assert_eq!(decoded.len(), 2);
+        assert!(decoded[0] == expected, "{length}");
+        assert_eq!(decoded[1], key("a"));
+    }
+    let input = [b"\x1b[200~".as_slice(), &vec![b'x'; 3 * most], b"\x1b[201~"].concat();
+    let decoded: Vec<Decoded> = input.chunks(65_000).flat_map(|piece| decoder.feed(piece, now)).collect();
+    assert_eq!(decoded, [Decoded::PasteTooLong { bytes: 3 * most as u64 }]);
+}
+
+#[test]
+fn the_bytes_of_a_character_may_come_late() {
+    let now = Instant::now();
+    let mut decoder = KeyDecoder::default();
+    assert_eq!(decoder.feed(b"\xe6\x97", now), []);
+    assert_eq!(decoder.deadline(), None);
+    assert_eq!(decoder.feed(b"\xa5", now + Duration::from_millis(200)), [key("日")]);
+    // One that never comes loses nothing else.
+    decoder.feed(b"\xe6", now);
+    assert_eq!(decoder.feed(b"a", now + Duration::from_secs(9)), [Decoded::Other(b"\xe6".to_vec()), key("a")]);
+}
+
+#[test]
+fn two_escapes_at_once_are_two() {
+    let now = Instant::now();
+    let mut decoder = KeyDecoder::default();
+    assert_eq!(decoder.feed(b"\x1b\x1b", now), []);
+    assert_eq!(decoder.expire(now + Duration::from_millis(50)), [key("Escape"), key("Escape")]);
 }
 
 #[test]

@@ -164,6 +164,8 @@ async fn tool(
     let ending = match answered {
         Ok(answer) => {
             let ending = tool_ending(&answer, last.take());
+            let saved = saved(&toolbox, ending.artifact.as_deref());
+            let ending = without_false_promise(ending, saved);
             Ending { timeout, text: locked(&raw).paint(ending.text), ..ending }
         }
         Err(unknown) => Ending::failed(unknown.to_string()),
@@ -215,6 +217,29 @@ fn tool_ending(answer: &Answer, record: Option<CommandRecord>) -> Ending {
         text: if has_run { text.clone() } else { String::new() },
         notices: if has_run { Vec::new() } else { vec![text] },
         timeout: None,
+        shell_directory: None,
+    }
+}
+
+/// The bytes that an artifact really has; none if there is no artifact.
+fn saved(toolbox: &Toolbox, artifact: Option<&str>) -> Option<u64> {
+    let id = bashful_engine::artifact_id(artifact?).ok()?;
+    let entry = toolbox.engine().artifacts()?.get(id).ok()?;
+    let missing: u64 = entry.missing.iter().map(|gap| gap.range.end.saturating_sub(gap.range.start)).sum();
+    Some(entry.bytes.saturating_sub(missing))
+}
+
+/// The end of a card that calls an artifact the full output only if it is. A disk may have been full.
+fn without_false_promise(ending: Ending, saved: Option<u64>) -> Ending {
+    let is_whole = saved.zip(ending.size).is_none_or(|(saved, written)| saved >= written);
+    match ending.truncated {
+        Some(reason) if !is_whole => {
+            let artifact = ending.artifact.as_deref().unwrap_or_default();
+            let told = format!("truncated: {reason}; artifact://{artifact} has only a part, too");
+            let notices = ending.notices.into_iter().chain([told]).collect();
+            Ending { truncated: None, notices, ..ending }
+        }
+        _ => ending,
     }
 }
 
@@ -247,9 +272,13 @@ async fn bang(
     caller.listener = Some(listener);
     drop(tokio::spawn(tell_progress(newest, Arc::clone(&raw), card, messages.clone())));
     let result = toolbox.bang(&command, caller).await;
-    let _ = reading.await;
+    let written = reading.await.ok();
     let ending = match result {
-        Ok(result) => bang_ending(result, &locked(&raw)),
+        Ok(result) => {
+            let saved = saved(&toolbox, result.artifact_id.as_deref());
+            let ending = Ending { size: written, ..bang_ending(result, &locked(&raw)) };
+            without_false_promise(ending, saved)
+        }
         Err(BangError::Refused(why)) => Ending { state: CardState::Refused, ..Ending::failed(why) },
         Err(error) => Ending::failed(error.to_string()),
     };
@@ -277,6 +306,7 @@ fn bang_ending(result: BashResult, raw: &RawTail) -> Ending {
         job: None,
         text: raw.paint(result.output),
         notices: result.notices,
+        shell_directory: Some(result.working_dir.into()),
     }
 }
 
@@ -295,8 +325,8 @@ async fn tell_progress(
     }
 }
 
-/// Keeps the newest raw output, for its colors. The task ends with the output.
-fn keep_colors() -> (Arc<Mutex<RawTail>>, OutputListener, JoinHandle<()>) {
+/// Keeps the newest raw output, for its colors. The task ends with the output, and counts its bytes.
+fn keep_colors() -> (Arc<Mutex<RawTail>>, OutputListener, JoinHandle<u64>) {
     // A command never waits for its colors.
     let listening = Listening { form: OutputForm::Raw, when_behind: WhenBehind::Drop };
     let (listener, stream) = OutputListener::new(listening);
@@ -305,12 +335,18 @@ fn keep_colors() -> (Arc<Mutex<RawTail>>, OutputListener, JoinHandle<()>) {
     (tail, listener, reading)
 }
 
-async fn keep_tail(mut stream: OutputStream, tail: Arc<Mutex<RawTail>>) {
+async fn keep_tail(mut stream: OutputStream, tail: Arc<Mutex<RawTail>>) -> u64 {
+    let mut written = 0;
     while let Some(heard) = stream.next().await {
-        if let Heard::Chunk(chunk) = heard {
-            locked(&tail).push(&chunk.bytes);
+        match heard {
+            Heard::Chunk(chunk) => {
+                written += chunk.bytes.len() as u64;
+                locked(&tail).push(&chunk.bytes);
+            }
+            Heard::Dropped { bytes } => written += bytes,
         }
     }
+    written
 }
 
 /// Locks a value that is shared with tasks.
@@ -336,5 +372,26 @@ impl CommandLog for LastRecord {
     fn record(&self, record: &CommandRecord) {
         self.log.iter().for_each(|log| log.record(record));
         *locked(&self.record) = Some(record.clone());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_artifact_that_lacks_something_is_not_called_the_full_output() {
+        let ending = || Ending {
+            truncated: Some("2 of 9 lines are here".to_owned()),
+            artifact: Some("1".to_owned()),
+            size: Some(100),
+            notices: Vec::new(),
+            ..Ending::failed(String::new())
+        };
+        assert_eq!(without_false_promise(ending(), Some(100)), ending());
+        assert_eq!(without_false_promise(ending(), None), ending());
+        let partial = without_false_promise(ending(), Some(60));
+        assert_eq!(partial.truncated, None);
+        assert_eq!(partial.notices, ["truncated: 2 of 9 lines are here; artifact://1 has only a part, too"]);
     }
 }

@@ -8,6 +8,7 @@ use bashful_engine::{Engine, JobStore, Key, Keys, SessionName, Stop, error_chain
 use bashful_sys::signal;
 
 use super::pager::{self, Paged};
+use super::watch::WatchRequest;
 use super::{Message, OpenConsole, clipboard, paths, person_screen, watch};
 use crate::model::{Effect, Event, QuestionId};
 
@@ -32,20 +33,27 @@ impl OpenConsole {
             Effect::Copy(text) => self.copy(&text)?,
             Effect::Page { text, artifact } => self.page(text, artifact.as_deref()),
             Effect::Complete { word, text } => {
-                let names = paths::names(&word, &self.console.directory, self.console.home.as_deref());
+                // Bang commands have a shell of their own, with its own directory.
+                let is_bang = text.trim_start().starts_with('!');
+                let shell = self.shell_directory.as_ref().filter(|_| is_bang);
+                let here = shell.unwrap_or(&self.console.directory);
+                let names = paths::names(&word, here, self.console.home.as_deref());
                 return self.handle(Event::Names { word, text, names }, now);
             }
             Effect::Answer { question, yes } => self.answer(&question, yes),
             Effect::Remember(line) => {
-                if let Some(Err(error)) = self.history.as_ref().map(|history| history.add(&line)) {
-                    self.model.note = Some(format!("the history was not saved: {error}"));
+                if let Some((file, Err(error))) = self.history.as_ref().map(|history| (&history.0, history.add(&line)))
+                {
+                    self.model.note = Some(format!("the history was not saved in {}: {error}", file.display()));
                     self.history = None;
                 }
             }
             Effect::ListSessions => self.list_sessions(),
             Effect::EndSession(name) => self.end_session(name),
+            Effect::LookAtJobs => drop(self.watcher.send(WatchRequest::Look)),
             Effect::Redraw => self.screen.fit()?,
             Effect::Suspend => {
+                self.model.see_question(None);
                 self.screen.give_back();
                 signal::stop_group()?;
                 self.screen.take_again()?;
@@ -78,8 +86,10 @@ impl OpenConsole {
             }
         };
         let paged = Paged { pager: self.console.pager.clone(), text, artifact, redactor: engine.output_redactor() };
-        self.screen.give_back();
-        self.paging = Some(tokio::task::spawn_blocking(|| paged.show()));
+        self.model.see_question(None);
+        self.screen.lend();
+        let process = self.pager.clone();
+        self.paging = Some(tokio::task::spawn_blocking(move || paged.show(&process)));
     }
 
     fn answer(&mut self, question: &QuestionId, yes: bool) {

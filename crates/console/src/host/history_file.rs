@@ -19,8 +19,10 @@ pub(super) struct HistoryFile(pub(super) PathBuf);
 impl HistoryFile {
     /// The entries, the oldest first. A line that is none is left out.
     pub(super) fn read(&self) -> Vec<String> {
-        let text = plain::read_to_string(&self.0).unwrap_or_default();
-        let mut entries: Vec<String> = text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+        // Not as text: one byte that is none would lose every line.
+        let bytes = plain::read(&self.0).unwrap_or_default();
+        let lines = bytes.split(|byte| *byte == b'\n');
+        let mut entries: Vec<String> = lines.filter_map(|line| serde_json::from_slice(line).ok()).collect();
         entries.drain(..entries.len().saturating_sub(MOST_HISTORY));
         entries
     }
@@ -73,6 +75,14 @@ mod tests {
         file.add("echo one\necho two").expect("it is written");
         assert_eq!(file.read(), ["make test", "echo one\necho two"]);
         assert_eq!(file.0.metadata().expect("a file").permissions().mode() & 0o777, 0o600);
+    }
+
+    #[test]
+    fn a_bad_byte_loses_its_own_line_alone() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let file = HistoryFile(directory.path().join("console_history"));
+        plain::write(&file.0, b"\"one\"\n\"b\xffd\"\n\"two\"\n").expect("it is written");
+        assert_eq!(file.read(), ["one", "two"]);
     }
 
     #[test]

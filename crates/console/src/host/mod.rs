@@ -18,24 +18,26 @@ use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use bashful_dialect::{Dialect, Toolbox};
 use bashful_engine::{PersonPresence, Questions, Registry};
 use bashful_render::{Look, Signs};
 use bashful_screen::Decoded;
-use bashful_sys::signal;
+use bashful_sys::{signal, terminal};
 use thiserror::Error;
 use tokio::signal::unix::{Signal, SignalKind, signal as listen};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
-use tokio::time::sleep_until;
+use tokio::time::{sleep_until, timeout};
 
 use crate::model::{ConsoleSettings, Effect, Escape, Event, Model, Question, QuestionId};
 use attended::{ShownTerminal, TerminalNews};
 use commands::Commands;
 use history_file::HistoryFile;
 use keyboard::Keyboard;
+use pager::PagerProcess;
 use person_screen::PersonScreen;
 use watch::{Places, WatchRequest, Watcher};
 
@@ -44,6 +46,13 @@ const FRAME: Duration = Duration::from_millis(16);
 
 /// Time between two changes of the times on the screen.
 const TICK: Duration = Duration::from_secs(1);
+
+/// Signals that end a console after it has put the terminal back. Ctrl-C is one only if another program sends it.
+const ENDING: [signal::Signal; 5] =
+    [signal::Signal::TERM, signal::Signal::HUP, signal::Signal::QUIT, signal::Signal::USR1, signal::Signal::USR2];
+
+/// Time for a pager to end.
+const PAGER_PATIENCE: Duration = Duration::from_secs(1);
 
 /// A console before it runs.
 #[derive(Debug)]
@@ -89,16 +98,19 @@ pub enum ConsoleError {
 }
 
 impl Console {
-    /// Runs until the person leaves, or a signal ends this program. The terminal is as before afterwards. Dropping the future gives
-    /// the terminal back, and stops every command that is no job.
+    /// Runs until the person leaves, or a signal ends this program; returns the number of that signal. The terminal is as before
+    /// afterwards. Dropping the future gives the terminal back, and stops every command that is no job.
     ///
     /// Must be called within a tokio runtime.
-    pub async fn run(self) -> Result<(), ConsoleError> {
+    pub async fn run(self) -> Result<Option<i32>, ConsoleError> {
         if !PersonScreen::is_there() {
             return Err(ConsoleError::NoTerminal);
         }
         let mut open = OpenConsole::new(self)?;
-        open.run().await.map_err(ConsoleError::from)
+        let ran = open.run().await;
+        open.end_pager().await;
+        ran?;
+        Ok(open.ended_by)
     }
 
     fn settings(&self) -> ConsoleSettings {
@@ -138,9 +150,11 @@ enum Happened {
     Continued,
     AskedToSuspend,
     Interrupted,
-    Ended,
+    /// A signal with this number asks to end.
+    Ended(i32),
     Tick,
     Frame,
+    QuestionDue,
     Paged(Option<String>),
 }
 
@@ -150,8 +164,8 @@ struct ConsoleSignals {
     resume: Signal,
     suspend: Signal,
     interrupt: Signal,
-    terminate: Signal,
-    hang_up: Signal,
+    /// Signals that end this program, with their numbers.
+    ending: Vec<(i32, Signal)>,
 }
 
 impl ConsoleSignals {
@@ -161,8 +175,10 @@ impl ConsoleSignals {
             resume: listen(SignalKind::from_raw(signal::Signal::CONT.as_raw()))?,
             suspend: listen(SignalKind::from_raw(signal::Signal::TSTP.as_raw()))?,
             interrupt: listen(SignalKind::interrupt())?,
-            terminate: listen(SignalKind::terminate())?,
-            hang_up: listen(SignalKind::hangup())?,
+            ending: ENDING
+                .map(|number| Ok((number.as_raw(), listen(SignalKind::from_raw(number.as_raw()))?)))
+                .into_iter()
+                .collect::<io::Result<_>>()?,
         })
     }
 }
@@ -184,6 +200,11 @@ struct OpenConsole {
     _presence: Option<PersonPresence>,
     /// A pager has the terminal.
     paging: Option<JoinHandle<Option<String>>>,
+    pager: PagerProcess,
+    /// The signal that ends this program.
+    ended_by: Option<i32>,
+    /// The directory of the shell of bang commands, once one has run.
+    shell_directory: Option<PathBuf>,
     /// The time of the next frame, if something has changed.
     frame_at: Option<Instant>,
     last_frame: Instant,
@@ -221,6 +242,9 @@ impl OpenConsole {
             terminal: None,
             answers: HashMap::new(),
             paging: None,
+            pager: PagerProcess::default(),
+            ended_by: None,
+            shell_directory: None,
             frame_at: Some(now),
             last_frame: now,
             tick_at: now,
@@ -242,10 +266,10 @@ impl OpenConsole {
     async fn next(&mut self) -> io::Result<Happened> {
         let Self { keyboard, signals, messages, terminal, paging, model, .. } = self;
         let tick_at = model.is_ticking().then_some(self.tick_at);
+        let question_due = model.question_due();
         Ok(tokio::select! {
             biased;
-            _ = signals.terminate.recv() => Happened::Ended,
-            _ = signals.hang_up.recv() => Happened::Ended,
+            number = asked_to_end(&mut signals.ending) => Happened::Ended(number),
             _ = signals.interrupt.recv() => Happened::Interrupted,
             _ = signals.resize.recv() => Happened::Resized,
             _ = signals.resume.recv() => Happened::Continued,
@@ -253,6 +277,7 @@ impl OpenConsole {
             keys = keyboard.next(), if paging.is_none() => Happened::Keys(keys?),
             () = due(self.frame_at), if paging.is_none() => Happened::Frame,
             () = due(tick_at) => Happened::Tick,
+            () = due(question_due) => Happened::QuestionDue,
             problem = paged(paging) => Happened::Paged(problem),
             Some(message) = messages.1.recv() => Happened::Message(message),
             news = terminal_news(terminal) => Happened::Terminal(news),
@@ -263,14 +288,25 @@ impl OpenConsole {
     fn react(&mut self, happened: Happened) -> io::Result<bool> {
         let now = Instant::now();
         match happened {
-            Happened::Keys(None) | Happened::Ended => return Ok(false),
+            Happened::Keys(None) => return Ok(false),
+            Happened::Ended(number) => {
+                self.ended_by = Some(number);
+                return Ok(false);
+            }
             // A pager has the terminal, and the key was for it.
-            Happened::Interrupted => return Ok(self.paging.is_some()),
+            Happened::Interrupted if self.paging.is_some() => {}
+            Happened::Interrupted => {
+                self.ended_by = Some(signal::Signal::INT.as_raw());
+                return Ok(false);
+            }
             Happened::Keys(Some(keys)) => {
                 for key in keys {
                     let event = match key {
                         Decoded::Key(key) => Event::Key(key),
                         Decoded::Paste(bytes) => Event::Paste(String::from_utf8_lossy(&bytes).into_owned()),
+                        Decoded::PasteTooLong { bytes } => {
+                            Event::Note(format!("a paste of {bytes} bytes is too long: nothing of it was typed"))
+                        }
                         Decoded::Other(_) => continue,
                     };
                     if !self.handle(event, now)? {
@@ -281,16 +317,18 @@ impl OpenConsole {
             Happened::Message(message) => return self.receive(message, now),
             Happened::Terminal(news) => return self.terminal_news(news, now),
             Happened::Resized | Happened::Continued => return self.resized(now),
-            // A pager has the terminal, and stops by itself.
-            Happened::AskedToSuspend if self.paging.is_some() => {}
+            // The pager has the terminal, and puts it back before it stops. The shell waits for this program.
+            Happened::AskedToSuspend if self.paging.is_some() => signal::stop_group()?,
             Happened::AskedToSuspend => return self.carry_out(Effect::Suspend, now),
             Happened::Tick => {
                 self.tick_at = now + TICK;
                 let _ = self.watcher.send(WatchRequest::Look);
                 return self.handle(Event::Tick, now);
             }
+            Happened::QuestionDue => return self.handle(Event::QuestionDue, now),
             Happened::Frame => self.draw(now)?,
             Happened::Paged(problem) => {
+                self.screen.end_lending();
                 self.screen.take_again()?;
                 self.resized(now)?;
                 self.model.note = problem;
@@ -320,6 +358,7 @@ impl OpenConsole {
             Message::Event(event) => {
                 if let Event::Ended { card, ending } = &event {
                     self.commands.ended(*card);
+                    self.shell_directory = ending.shell_directory.clone().or(self.shell_directory.take());
                     let job = ending.job.map(WatchRequest::Job);
                     if let Some(job) = job {
                         let _ = self.watcher.send(job);
@@ -378,6 +417,20 @@ impl OpenConsole {
         self.handle(Event::Resized { columns, rows }, now)
     }
 
+    /// Ends a pager that has the terminal, and takes the terminal back from it.
+    async fn end_pager(&mut self) {
+        let Some(mut task) = self.paging.take() else { return };
+        for signal in [signal::Signal::TERM, signal::Signal::KILL] {
+            self.pager.signal(signal);
+            if timeout(PAGER_PATIENCE, &mut task).await.is_ok() {
+                break;
+            }
+        }
+        self.screen.end_lending();
+        // A pager that was killed has left its screen on.
+        let _ = person_screen::write(terminal::RESET);
+    }
+
     fn need_frame(&mut self, now: Instant) {
         self.frame_at.get_or_insert(now.max(self.last_frame + FRAME));
     }
@@ -387,11 +440,24 @@ impl OpenConsole {
         self.last_frame = now;
         let has_more = self.model.overlay.as_mut().is_some_and(crate::model::Overlay::draw_some);
         self.screen.draw(&mut self.model)?;
+        self.model.shown(Instant::now());
         if has_more {
             self.need_frame(now);
         }
         Ok(())
     }
+}
+
+/// Waits for one of the signals, and returns its number.
+async fn asked_to_end(signals: &mut [(i32, Signal)]) -> i32 {
+    std::future::poll_fn(|context| {
+        let mut arrived = signals.iter_mut().filter_map(|(number, signal)| {
+            let has_come = signal.poll_recv(context).is_ready();
+            has_come.then_some(*number)
+        });
+        arrived.next().map_or(Poll::Pending, Poll::Ready)
+    })
+    .await
 }
 
 async fn due(when: Option<Instant>) {

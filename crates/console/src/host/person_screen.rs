@@ -2,6 +2,7 @@
 
 use std::io::{self, IsTerminal, Stdout, Write};
 
+use bashful_sys::terminal::SavedModes;
 use bashful_sys::{raw_mode, terminal};
 use ratatui_core::layout::{Rect, Size};
 use ratatui_core::terminal::{Terminal, TerminalOptions, Viewport};
@@ -19,10 +20,16 @@ const LARGEST: (u16, u16) = (500, 300);
 /// The alternate screen, pasting marks, and keys that can be told apart where the terminal can do that.
 const ENTER: &[u8] = b"\x1b[?1049h\x1b[?2004h\x1b[>1u\x1b[?25l\x1b[2J";
 
+/// Puts back what a pager may have set: reports of the mouse and of the focus, pasting marks, application keys, colors, a
+/// hidden cursor.
+const AFTER_PAGER: &[u8] = b"\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1004l\x1b[?1005l\x1b[?1006l\x1b[?1015l\x1b[?1016l\x1b[?2004l\x1b[?1l\x1b>\x1b[?25h\x1b[0m";
+
 /// The person's screen and keyboard. Dropping it puts both back.
 pub(super) struct PersonScreen {
     terminal: Terminal<CellWriter<Stdout>>,
     is_taken: bool,
+    /// The modes to put back when a pager has ended.
+    modes: Option<SavedModes>,
 }
 
 impl PersonScreen {
@@ -36,7 +43,7 @@ impl PersonScreen {
         let cells = CellWriter::new(io::stdout(), Size::new(columns, rows), colors, unicode);
         let viewport = Viewport::Fixed(Rect::new(0, 0, columns, rows));
         let terminal = Terminal::with_options(cells, TerminalOptions { viewport })?;
-        let mut screen = Self { terminal, is_taken: false };
+        let mut screen = Self { terminal, is_taken: false, modes: None };
         screen.take_again()?;
         Ok(screen)
     }
@@ -57,6 +64,21 @@ impl PersonScreen {
             // A terminal that is gone needs nothing.
             let _ = write(terminal::RESET);
             raw_mode::leave();
+        }
+    }
+
+    /// Gives the terminal to a pager.
+    pub(super) fn lend(&mut self) {
+        self.give_back();
+        self.modes = SavedModes::read(io::stdin()).ok();
+    }
+
+    /// Takes the modes of the terminal back from a pager that has ended, however it has.
+    pub(super) fn end_lending(&mut self) {
+        if let Some(modes) = self.modes.take() {
+            // A terminal that is gone needs nothing.
+            let _ = modes.restore(io::stdin());
+            let _ = write(AFTER_PAGER);
         }
     }
 

@@ -9,8 +9,8 @@ use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
 
 use bashful_engine::{
-    ByteSize, Engine, JobPart, JobRecord, JobState, JobStore, JobTerminal, Questions, RegisteredCommand, Registry,
-    SessionEntry, make_directory,
+    ByteSize, CommandTerminal, Engine, JobPart, JobRecord, JobState, JobStore, JobTerminal, Questions,
+    RegisteredCommand, Registry, SessionEntry, make_directory,
 };
 use bashful_render::CardState;
 use bashful_sys::event;
@@ -41,6 +41,13 @@ pub(super) enum WatchRequest {
     Job(u64),
 }
 
+/// The parts of a job that change by themselves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct JobLook {
+    size: u64,
+    hides_input: bool,
+}
+
 /// The places to watch.
 pub(super) struct Places {
     pub(super) engine: Engine,
@@ -60,8 +67,8 @@ pub(super) struct Watcher {
     /// For tasks that wait for the end of a job.
     asking: mpsc::WeakUnboundedSender<WatchRequest>,
     watch: Option<(PathWatch, AsyncFd<OwnedFd>)>,
-    /// The jobs that are shown as running, with the size of their output at the last look.
-    jobs: HashMap<u64, Option<u64>>,
+    /// The jobs that are shown as running, as they were at the last look.
+    jobs: HashMap<u64, Option<JobLook>>,
     terminals: HashMap<u64, JobTerminal>,
     commands: Vec<WatchedCommand>,
 }
@@ -173,8 +180,9 @@ impl Watcher {
         }
         for job in live {
             let size = job.output_file.metadata().map_or(0, |facts| facts.len());
-            match self.jobs.insert(job.id, Some(size)).flatten() {
-                Some(before) if before == size => continue,
+            let look = JobLook { size, hides_input: self.hides_input(job.id) };
+            match self.jobs.insert(job.id, Some(look)).flatten() {
+                Some(before) if before == look => continue,
                 Some(_) => {}
                 None => self.begin(store, &job),
             }
@@ -200,10 +208,8 @@ impl Watcher {
     async fn tell(&mut self, job: &JobRecord) -> Option<()> {
         let mut shown = job.clone();
         bashful_dialect::job::redact(&mut shown, &self.engine.redactor());
-        let text = match self.screen(job).await {
-            Some(screen) => screen,
-            None => self.output(job),
-        };
+        let (output, bytes) = self.output(job);
+        let text = self.screen(job).await.unwrap_or(output);
         let end = match &job.state {
             JobState::Lost => Some(JobEnd { state: CardState::Failed, exit: None }),
             _ => job.end().filter(|_| job.is_over()).map(|end| {
@@ -218,22 +224,30 @@ impl Watcher {
             age: job.elapsed,
             timeout: job.lifetime,
             takes_input: job.takes_input || job.has_terminal,
+            hides_input: self.hides_input(job.id),
             text,
-            bytes: job.output_file.metadata().map_or(0, |facts| facts.len()),
+            bytes,
             end,
         };
         self.messages.send(Message::Event(Event::Job(Box::new(news)))).ok()
     }
 
-    fn output(&self, job: &JobRecord) -> String {
+    /// The end of the output, and the bytes that the command has written.
+    fn output(&self, job: &JobRecord) -> (String, u64) {
         match job.text(JobPart::LastLines(u64::MAX), JOB_SHOWN) {
             Ok(text) => {
                 let shown = self.engine.output_redactor().show_part(&text.before, &text.raw, &text.after);
-                String::from_utf8_lossy(&shown).into_owned()
+                (String::from_utf8_lossy(&shown).into_owned(), text.total)
             }
             // It has not written anything yet, or was removed.
-            Err(_) => String::new(),
+            Err(_) => (String::new(), 0),
         }
+    }
+
+    /// True if the terminal of a job does not show what is typed.
+    fn hides_input(&self, job: u64) -> bool {
+        let terminal = self.terminals.get(&job).and_then(|terminal| terminal.terminal());
+        terminal.is_some_and(CommandTerminal::hides_input)
     }
 
     /// The screen of a job with a terminal.
@@ -326,6 +340,7 @@ pub(super) fn session_row(session: &SessionEntry) -> SessionRow {
     SessionRow {
         name: session.name.clone(),
         state: format!("{word} {}s", session.since.as_secs()),
+        is_busy: session.busy,
         directory: session.cwd.as_ref().map(|cwd| cwd.to_string_lossy().into_owned()).unwrap_or_default(),
         commands: session.commands,
     }

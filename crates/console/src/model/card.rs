@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use super::How;
 use bashful_render::{Card, CardKind, CardState, Line, Look};
 
 /// The number of a card, in the order in which cards came.
@@ -42,6 +43,10 @@ pub(crate) struct ListedCard {
     pub(crate) written: u64,
     /// True if text can be sent to it.
     pub(crate) takes_input: bool,
+    /// Its terminal does not show what is typed, as at a password prompt.
+    pub(crate) hides_input: bool,
+    /// The way of an own command.
+    pub(crate) how: Option<How>,
     /// Lines of `card.output`.
     shown: u64,
     drawn: Option<(usize, Vec<Line>)>,
@@ -50,7 +55,18 @@ pub(crate) struct ListedCard {
 impl ListedCard {
     pub(crate) fn new(id: CardId, owner: CardOwner, kind: CardKind, command: &str) -> Self {
         let card = Card::new(kind, command);
-        Self { id, owner, card, began: None, written: 0, takes_input: false, shown: 0, drawn: None }
+        Self {
+            id,
+            owner,
+            card,
+            began: None,
+            written: 0,
+            takes_input: false,
+            hides_input: false,
+            how: None,
+            shown: 0,
+            drawn: None,
+        }
     }
 
     /// Changes the card, and forgets its lines.

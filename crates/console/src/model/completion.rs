@@ -106,8 +106,14 @@ impl PathWord {
     }
 }
 
-/// The path with a backslash before every character that bash would take for more than text.
+/// The path with a backslash before every character that bash would take for more than text. Bash removes a newline together
+/// with its backslash, so control characters stand in `$'…'`.
 fn escaped(path: &str) -> String {
+    if path.contains(char::is_control) {
+        let (home, rest) = path.strip_prefix("~/").map_or(("", path), |rest| ("~/", rest));
+        let quoted: String = rest.chars().map(in_ansi_quotes).collect();
+        return format!("{home}$'{quoted}'");
+    }
     let mut word = String::new();
     for (at, character) in path.char_indices() {
         let is_plain = character.is_alphanumeric() || "/._-+,:@%^=".contains(character) || !character.is_ascii();
@@ -118,6 +124,16 @@ fn escaped(path: &str) -> String {
         word.push(character);
     }
     word
+}
+
+fn in_ansi_quotes(character: char) -> String {
+    match character {
+        '\n' => "\\n".to_owned(),
+        '\t' => "\\t".to_owned(),
+        '\'' | '\\' => format!("\\{character}"),
+        _ if character.is_control() => format!("\\u{:04x}", u32::from(character)),
+        _ => character.to_string(),
+    }
 }
 
 fn common_beginning(names: &[&PathName]) -> String {
@@ -161,6 +177,14 @@ mod tests {
         check("cat <ma", "cat <main.rs ", &[]);
         check("!ma", "!main.rs ", &[]);
         check("cat .", "cat .hidden ", &[]);
+    }
+
+    #[test]
+    fn a_name_with_control_characters_is_one_that_bash_reads() {
+        let names = [PathName { name: "it's\n\u{1}".to_owned(), is_directory: false }];
+        let completed = |text: &str| PathWord::before(text).complete(&names).0;
+        assert_eq!(completed("cat i").as_deref(), Some("$'it\\'s\\n\\u0001' "));
+        assert_eq!(completed("cat ~/i").as_deref(), Some("~/$'it\\'s\\n\\u0001' "));
     }
 
     #[test]

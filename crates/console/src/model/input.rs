@@ -36,8 +36,8 @@ impl InputText {
         std::mem::take(&mut self.text)
     }
 
-    /// Inserts at the cursor. Tabs become spaces and other control characters are left out, because they would not be seen.
-    pub(crate) fn insert(&mut self, text: &str) {
+    /// Inserts at the cursor; false if there is no room for all of it, and nothing is inserted then. Tabs become spaces and other control characters are left out, because they would not be seen.
+    pub(crate) fn insert(&mut self, text: &str) -> bool {
         let text: String = text
             .replace("\r\n", "\n")
             .replace('\r', "\n")
@@ -45,10 +45,12 @@ impl InputText {
             .chars()
             .filter(|character| is_typed(*character))
             .collect();
-        if self.text.len() + text.len() <= LONGEST {
+        let has_room = self.text.len() + text.len() <= LONGEST;
+        if has_room {
             self.text.insert_str(self.cursor, &text);
             self.cursor += text.len();
         }
+        has_room
     }
 
     /// Replaces `range`, which ends at the cursor.

@@ -6,7 +6,9 @@ use bashful_render::CardState;
 use bashful_screen::{Code, Key, Modifiers};
 
 use super::card::{CardOwner, ListedCard};
-use super::{Confirming, Effect, EnteredLine, Focus, How, Model, OverlayKey, PathWord, Purpose, Search, Sheet};
+use super::{
+    Confirming, Effect, EnteredLine, Focus, How, Model, OverlayKey, PathWord, Purpose, Search, SessionRow, Sheet,
+};
 
 /// Lines that stay in sight when a page is turned.
 const OVERLAP: usize = 2;
@@ -17,20 +19,17 @@ const ALT: Modifiers = Modifiers { alt: true, ..PLAIN };
 
 impl Model {
     pub(super) fn key(&mut self, key: Key, now: Instant) -> Vec<Effect> {
-        if let Some(overlay) = &mut self.overlay {
-            return match overlay.key(key) {
-                OverlayKey::Type(bytes) => vec![Effect::Type(bytes)],
-                OverlayKey::Kill => vec![Effect::KillTerminal],
-                OverlayKey::Nothing => Vec::new(),
-            };
+        if self.overlay.is_some() {
+            return self.overlay_key(key, now);
         }
         self.note = None;
         let confirming = self.confirming.take();
-        if let Some(effects) = self.everywhere(key, confirming) {
+        let confirming = confirming.as_ref();
+        if let Some(effects) = self.everywhere(key, now) {
             return effects;
         }
         if self.sheet.is_some() {
-            return self.sheet_key(key);
+            return self.sheet_key(key, confirming);
         }
         match self.focus {
             Focus::Input => self.input_key(key, now, confirming),
@@ -44,19 +43,23 @@ impl Model {
         }
         self.focus = Focus::Input;
         self.history.leave();
-        self.input.insert(text);
+        if !self.input.insert(text) {
+            self.note =
+                Some(format!("the paste is too long for a line ({} bytes): nothing of it was typed", text.len()));
+        }
         Vec::new()
     }
 
     /// Keys that mean the same wherever they are pressed, but in the overlay.
-    fn everywhere(&mut self, key: Key, confirming: Option<Confirming>) -> Option<Vec<Effect>> {
+    fn everywhere(&mut self, key: Key, now: Instant) -> Option<Vec<Effect>> {
+        if let Some(effects) = self.question_key(key, now) {
+            return Some(effects);
+        }
         let page = self.list.height().saturating_sub(OVERLAP).max(1).cast_signed();
         match (key.code, key.modifiers) {
-            (Code::Char('y' | 'Y'), ALT) if !self.questions.is_empty() => Some(self.answer(true)),
-            (Code::Char('n' | 'N'), ALT) if !self.questions.is_empty() => Some(self.answer(false)),
             (Code::Char('l'), CTRL) => Some(vec![Effect::Redraw]),
             (Code::Char('z'), CTRL) => Some(vec![Effect::Suspend]),
-            (Code::Char('c'), CTRL) => Some(self.interrupt(confirming)),
+            (Code::Char('c'), CTRL) => Some(self.interrupt()),
             (Code::Function(1), _) => {
                 self.sheet = Some(Sheet::Help { top: 0 });
                 Some(Vec::new())
@@ -77,13 +80,47 @@ impl Model {
         }
     }
 
-    fn answer(&mut self, yes: bool) -> Vec<Effect> {
-        let question = self.questions.pop_front();
-        question.map(|question| Effect::Answer { question: question.id, yes }).into_iter().collect()
+    /// Keys about the question on the screen.
+    fn question_key(&mut self, key: Key, now: Instant) -> Option<Vec<Effect>> {
+        if self.questions.is_empty() {
+            return None;
+        }
+        match (key.code, key.modifiers) {
+            (Code::Char('y' | 'Y'), ALT) => return Some(self.answer(true, now)),
+            (Code::Char('n' | 'N'), ALT) => return Some(self.answer(false, now)),
+            (Code::Up, ALT) => self.scroll_question(-1),
+            (Code::Down, ALT) => self.scroll_question(1),
+            _ => return None,
+        }
+        Some(Vec::new())
+    }
+
+    fn overlay_key(&mut self, key: Key, now: Instant) -> Vec<Effect> {
+        if self.overlay.as_ref().is_some_and(|overlay| overlay.shows_question)
+            && let Some(effects) = self.question_key(key, now)
+        {
+            return effects;
+        }
+        let has_question = !self.questions.is_empty();
+        self.note = None;
+        let Some(overlay) = &mut self.overlay else { return Vec::new() };
+        // The key that closes the question is not for the program.
+        if std::mem::take(&mut overlay.shows_question) && has_question {
+            return Vec::new();
+        }
+        match overlay.key(key) {
+            OverlayKey::Type(bytes) => vec![Effect::Type(bytes)],
+            OverlayKey::Kill => vec![Effect::KillTerminal],
+            OverlayKey::Question => {
+                overlay.shows_question = has_question;
+                Vec::new()
+            }
+            OverlayKey::Nothing => Vec::new(),
+        }
     }
 
     /// Ctrl-C: leaves what is open, empties the input, or stops the command.
-    fn interrupt(&mut self, confirming: Option<Confirming>) -> Vec<Effect> {
+    fn interrupt(&mut self) -> Vec<Effect> {
         if self.sheet.take().is_some() {
             return Vec::new();
         }
@@ -96,16 +133,17 @@ impl Model {
         let is_running = |card: &&ListedCard| card.owner == CardOwner::Own && card.card.state == CardState::Running;
         let selected = self.list.selected().filter(is_running).map(|card| card.id);
         let newest = || self.list.cards().iter().rev().find(is_running).map(|card| card.id);
-        match selected.or_else(newest) {
-            Some(card) => vec![Effect::Cancel(card)],
-            None => self.quit(confirming),
+        if let Some(card) = selected.or_else(newest) {
+            return vec![Effect::Cancel(card)];
         }
+        self.note = Some("nothing runs; Ctrl-D or /quit leaves".to_owned());
+        Vec::new()
     }
 
-    /// Leaves at once if nothing would be stopped by it.
-    fn quit(&mut self, confirming: Option<Confirming>) -> Vec<Effect> {
+    /// Leaves at once if nothing would be stopped by it. `again` is to be entered or pressed a second time otherwise.
+    fn quit(&mut self, confirming: Option<&Confirming>, again: &str) -> Vec<Effect> {
         let running = self.running_own();
-        if running == 0 || confirming == Some(Confirming::Quit) {
+        if running == 0 || confirming == Some(&Confirming::Quit) {
             return vec![Effect::Quit];
         }
         self.confirming = Some(Confirming::Quit);
@@ -114,13 +152,15 @@ impl Model {
         } else {
             (format!("{running} commands run"), "them")
         };
-        self.note = Some(format!("{commands}; the same key again stops {them} and leaves"));
+        self.note = Some(format!("{commands}; {again} again stops {them} and leaves"));
         Vec::new()
     }
 
-    fn input_key(&mut self, key: Key, now: Instant, confirming: Option<Confirming>) -> Vec<Effect> {
+    fn input_key(&mut self, key: Key, now: Instant, confirming: Option<&Confirming>) -> Vec<Effect> {
         match (key.code, key.modifiers) {
-            (Code::Enter, ALT) | (Code::Char('j'), CTRL) => self.input.insert("\n"),
+            (Code::Enter, ALT) | (Code::Char('j'), CTRL) => {
+                self.input.insert("\n");
+            }
             (Code::Enter | Code::Keypad('\r'), _) => return self.enter(now),
             (Code::Function(2), _) => return self.enter_as(How::Terminal, now),
             (Code::Function(3), _) => return self.enter_as(How::Background, now),
@@ -148,7 +188,7 @@ impl Model {
                     self.input.set(entry);
                 }
             }
-            (Code::Char('d'), CTRL) if self.input.is_empty() => return self.quit(confirming),
+            (Code::Char('d'), CTRL) if self.input.is_empty() => return self.quit(confirming, "Ctrl-D"),
             (Code::Char('?'), PLAIN) if self.input.is_empty() && self.purpose == Purpose::Command => {
                 self.sheet = Some(Sheet::Help { top: 0 });
             }
@@ -173,7 +213,9 @@ impl Model {
             (Code::Char('u'), CTRL) => input.delete_to_line_start(),
             (Code::Char('k'), CTRL) => input.delete_to_line_end(),
             (Code::Char(character) | Code::Keypad(character), Modifiers { ctrl: false, alt: false, .. }) => {
-                input.insert(character.encode_utf8(&mut [0; 4]));
+                if !input.insert(character.encode_utf8(&mut [0; 4])) {
+                    self.note = Some("the line is full".to_owned());
+                }
             }
             _ => return,
         }
@@ -190,8 +232,11 @@ impl Model {
         let line = self.input.take();
         match std::mem::take(&mut self.purpose) {
             Purpose::Command => {
-                let mut effects = self.carry_out(EnteredLine::parse(&line), now);
-                if self.history.add(&line) {
+                let entered = EnteredLine::parse(&line);
+                // It may be a password.
+                let is_kept = !entered.is_for_a_job();
+                let mut effects = self.carry_out(entered, now);
+                if is_kept && self.history.add(&line) {
                     effects.push(Effect::Remember(line));
                 }
                 effects
@@ -200,18 +245,19 @@ impl Model {
                 self.start_search(&line);
                 Vec::new()
             }
-            Purpose::Send { job } => vec![Effect::Send { job, text: line }],
+            Purpose::Send { job, .. } => vec![Effect::Send { job, text: line }],
         }
     }
 
     /// Enters the line as a command of this kind.
     fn enter_as(&mut self, how: How, now: Instant) -> Vec<Effect> {
-        let line = self.input.take();
-        if line.trim().is_empty() {
+        let entered = EnteredLine::parse(self.input.text());
+        let Some(command) = entered.into_command().filter(|_| self.purpose == Purpose::Command) else {
             self.note = Some("type a command first".to_owned());
             return Vec::new();
-        }
-        let mut effects = vec![self.run(how, line.trim().to_owned(), now)];
+        };
+        let line = self.input.take();
+        let mut effects = vec![self.run(how, command, now)];
         if self.history.add(&line) {
             effects.push(Effect::Remember(line));
         }
@@ -219,6 +265,8 @@ impl Model {
     }
 
     fn carry_out(&mut self, line: EnteredLine, now: Instant) -> Vec<Effect> {
+        let confirming = self.entered.take();
+        let confirming = confirming.as_ref();
         match line {
             EnteredLine::Tool(command) => return vec![self.run(How::Tool, command, now)],
             EnteredLine::Bang(command) => return vec![self.run(How::Bang, command, now)],
@@ -227,12 +275,20 @@ impl Model {
             EnteredLine::Send { job, text } if self.may_act() => return vec![Effect::Send { job, text }],
             EnteredLine::Stop { job: Some(job) } if self.may_act() => return vec![Effect::StopJob(job)],
             EnteredLine::Nothing | EnteredLine::Send { .. } | EnteredLine::Stop { job: Some(_) } => {}
-            EnteredLine::Stop { job: None } => return self.stop(None),
+            EnteredLine::Stop { job: None } => {
+                let effects = self.stop(confirming, "/stop");
+                self.entered = self.confirming.take();
+                return effects;
+            }
             EnteredLine::Search(text) => self.start_search(&text),
             EnteredLine::Sessions => return vec![Effect::ListSessions],
             EnteredLine::Clear => self.list.clear(),
             EnteredLine::Help => self.sheet = Some(Sheet::Help { top: 0 }),
-            EnteredLine::Quit => return self.quit(None),
+            EnteredLine::Quit => {
+                let effects = self.quit(confirming, "/quit");
+                self.entered = self.confirming.take();
+                return effects;
+            }
             EnteredLine::Incomplete(what) => self.note = Some(what.to_owned()),
         }
         Vec::new()
@@ -258,7 +314,7 @@ impl Model {
         }
     }
 
-    fn cards_key(&mut self, key: Key, confirming: Option<Confirming>) -> Vec<Effect> {
+    fn cards_key(&mut self, key: Key, confirming: Option<&Confirming>) -> Vec<Effect> {
         let half = (self.list.height() / 2).max(1).cast_signed();
         match (key.code, key.modifiers) {
             (Code::Escape | Code::Tab, _) | (Code::Char('a' | ':'), PLAIN) => {
@@ -282,15 +338,15 @@ impl Model {
             }
             (Code::Char('n'), PLAIN) => self.find(true),
             (Code::Char('N'), _) => self.find(false),
-            (Code::Char('y'), PLAIN) => return self.copy(|card| card.card.output.clone()),
-            (Code::Char('Y'), _) => return self.copy(|card| card.card.command.clone()),
+            (Code::Char('y'), PLAIN) => return self.copy(|card| plain_output(&card.card.output)),
+            (Code::Char('Y'), _) => return self.copy(|card| bashful_render::visible_lines(&card.card.command)),
             (Code::Char('o'), PLAIN) => return self.page(),
-            (Code::Char('s'), PLAIN) => return self.stop(confirming),
-            (Code::Char('i'), PLAIN) => self.start_sending(),
+            (Code::Char('s'), PLAIN) => return self.stop(confirming, "s"),
+            (Code::Char('i'), PLAIN) => return self.start_sending(),
             (Code::Char('r'), PLAIN) => self.repeat(),
             (Code::Char('S'), _) => return vec![Effect::ListSessions],
             (Code::Char('?'), _) => self.sheet = Some(Sheet::Help { top: 0 }),
-            (Code::Char('q'), PLAIN) => return self.quit(confirming),
+            (Code::Char('q'), PLAIN) => return self.quit(confirming, "q"),
             _ => self.note = Some("? for help; Esc to type a command".to_owned()),
         }
         Vec::new()
@@ -314,11 +370,11 @@ impl Model {
 
     fn page(&mut self) -> Vec<Effect> {
         let Some(card) = self.list.selected() else { return Vec::new() };
-        vec![Effect::Page { text: card.card.output.clone(), artifact: card.card.artifact.clone() }]
+        vec![Effect::Page { text: colored_output(&card.card.output), artifact: card.card.artifact.clone() }]
     }
 
-    /// Stops the selected command. That of another program needs the key twice.
-    fn stop(&mut self, confirming: Option<Confirming>) -> Vec<Effect> {
+    /// Stops the selected command. That of another program has to be asked for `again`.
+    fn stop(&mut self, confirming: Option<&Confirming>, again: &str) -> Vec<Effect> {
         let Some(card) = self.list.selected().filter(|card| card.is_under_way()) else {
             self.note = Some("the selected command has ended".to_owned());
             return Vec::new();
@@ -330,13 +386,13 @@ impl Model {
             (CardOwner::Job(job), None) => Effect::StopJob(*job),
             (CardOwner::Elsewhere(key), _) => Effect::StopWatched(*key),
         };
-        if card.owner == CardOwner::Own || confirming == Some(Confirming::Stop(card.id)) {
+        if card.owner == CardOwner::Own || confirming == Some(&Confirming::Stop(card.id)) {
             return vec![effect];
         }
         let (id, command) = (card.id, card.card.command.lines().next().unwrap_or_default().to_owned());
         if self.may_act() {
             self.confirming = Some(Confirming::Stop(id));
-            self.note = Some(format!("s again stops {command}"));
+            self.note = Some(format!("{again} again stops {command}"));
         }
         Vec::new()
     }
@@ -348,30 +404,38 @@ impl Model {
         self.settings.no_person.is_none()
     }
 
-    fn start_sending(&mut self) {
+    fn start_sending(&mut self) -> Vec<Effect> {
         let job = self.list.selected().filter(|card| card.takes_input).and_then(|card| card.card.job.as_ref());
         let Some(job) = job.and_then(|job| job.parse().ok()) else {
             self.note = Some("the selected command takes no input".to_owned());
-            return;
+            return Vec::new();
         };
         if !self.may_act() {
-            return;
+            return Vec::new();
         }
-        (self.purpose, self.focus) = (Purpose::Send { job }, Focus::Input);
+        let is_hidden = self.list.job_mut(job).is_some_and(|card| card.hides_input);
+        (self.purpose, self.focus) = (Purpose::Send { job, is_hidden }, Focus::Input);
         self.input.take();
+        // The program may have begun to ask for a password just now.
+        vec![Effect::LookAtJobs]
     }
 
     /// Puts the selected command into the input.
     fn repeat(&mut self) {
         if let Some(card) = self.list.selected() {
             let command = card.card.command.clone();
-            let mark = if card.card.kind == bashful_render::CardKind::Bang { "!" } else { "" };
+            let mark = match card.how {
+                Some(How::Bang) => "!",
+                Some(How::Terminal) => "/pty ",
+                Some(How::Background) => "/bg ",
+                Some(How::Tool) | None => "",
+            };
             self.input.set(format!("{mark}{command}"));
             self.focus = Focus::Input;
         }
     }
 
-    fn sheet_key(&mut self, key: Key) -> Vec<Effect> {
+    fn sheet_key(&mut self, key: Key, confirming: Option<&Confirming>) -> Vec<Effect> {
         let rows = usize::from(self.size.1);
         let (count, selected) = match &mut self.sheet {
             Some(Sheet::Help { top }) => (usize::MAX, top),
@@ -383,17 +447,42 @@ impl Model {
             (Code::Down, _) | (Code::Char('j'), PLAIN) => *selected = (*selected + 1).min(count.saturating_sub(1)),
             (Code::PageUp, _) => *selected = selected.saturating_sub(rows / 2),
             (Code::PageDown, _) => *selected = (*selected + rows / 2).min(count.saturating_sub(1)),
-            (Code::Char('s'), PLAIN) => return self.end_session(),
+            (Code::Char('s'), PLAIN) => return self.end_session(confirming),
             _ => self.sheet = None,
         }
         Vec::new()
     }
 
-    fn end_session(&mut self) -> Vec<Effect> {
+    /// Ends the selected session. One that runs a command needs the key twice.
+    fn end_session(&mut self, confirming: Option<&Confirming>) -> Vec<Effect> {
         let Some(Sheet::Sessions { rows, selected }) = &self.sheet else { return Vec::new() };
-        let Some(name) = rows.get(*selected).map(|row| row.name.clone()) else { return Vec::new() };
-        if self.may_act() { vec![Effect::EndSession(name)] } else { Vec::new() }
+        let Some(SessionRow { name, is_busy, .. }) = rows.get(*selected).cloned() else { return Vec::new() };
+        if !self.may_act() {
+            return Vec::new();
+        }
+        let confirmed = Confirming::EndSession(name.clone());
+        if is_busy && confirming != Some(&confirmed) {
+            self.note = Some(format!("session {name} runs a command; s again ends both"));
+            self.confirming = Some(confirmed);
+            return Vec::new();
+        }
+        vec![Effect::EndSession(name)]
     }
+}
+
+/// The output as it is shown: characters alone.
+fn plain_output(output: &str) -> String {
+    text_of(output, bashful_render::Line::plain)
+}
+
+/// The output as it is shown, with its colors.
+fn colored_output(output: &str) -> String {
+    text_of(output, bashful_render::Line::ansi)
+}
+
+fn text_of(output: &str, text: impl Fn(&bashful_render::Line) -> String) -> String {
+    let lines: Vec<String> = bashful_render::output_lines(output).iter().map(text).collect();
+    lines.join("\n") + if output.ends_with('\n') { "\n" } else { "" }
 }
 
 /// True if a text ends with a backslash that continues its line.

@@ -30,6 +30,21 @@ pub(crate) enum EnteredLine {
 }
 
 impl EnteredLine {
+    /// The command, if the line has one.
+    pub(crate) fn into_command(self) -> Option<String> {
+        match self {
+            Self::Tool(command) | Self::Bang(command) | Self::Terminal(command) | Self::Background(command) => {
+                Some(command)
+            }
+            _ => None,
+        }
+    }
+
+    /// True if the line has text for a job.
+    pub(crate) fn is_for_a_job(&self) -> bool {
+        matches!(self, Self::Send { .. })
+    }
+
     /// Words of the console begin with a slash and are no paths: `/usr/bin/env` is a command.
     pub(crate) fn parse(line: &str) -> Self {
         let line = line.trim();

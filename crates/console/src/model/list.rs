@@ -168,9 +168,12 @@ impl CardList {
             self.scroll = Scroll::Following;
             return;
         }
+        let (count, below) = (self.count(), (self.most_top() - top) as u64);
         let seen = match self.scroll {
+            // New lines are below the others. Those that came into sight are not new any more.
+            Scroll::At { seen, .. } if top > self.top() => seen.max(count.saturating_sub(below)),
             Scroll::At { seen, .. } => seen,
-            Scroll::Following => self.count(),
+            Scroll::Following => count,
         };
         let mut line = top;
         for card in &self.cards {
@@ -284,6 +287,22 @@ mod tests {
         assert_eq!(list.unseen(), Some(6));
         list.scroll(1000);
         assert_eq!(list.unseen(), None);
+    }
+
+    #[test]
+    fn new_lines_that_come_into_sight_are_new_no_more() {
+        let mut list = list(3, 10, 8);
+        list.scroll(-20);
+        list.add(listed(9, 5));
+        list.fit(40, 8);
+        assert_eq!(list.unseen(), Some(6));
+        list.scroll(20);
+        assert_eq!(list.unseen(), Some(6));
+        list.scroll(4);
+        assert_eq!(list.unseen(), Some(4));
+        // They have been seen.
+        list.scroll(-10);
+        assert_eq!(list.unseen(), Some(4));
     }
 
     #[test]

@@ -11,6 +11,7 @@ mod line;
 mod list;
 mod news;
 mod overlay;
+mod question;
 mod search;
 #[cfg(test)]
 mod tests;
@@ -30,6 +31,7 @@ pub(crate) use list::{CardList, PlacedLine};
 pub(crate) use news::{Ending, JobEnd, JobNews, WatchedCommand};
 pub use overlay::Escape;
 pub(crate) use overlay::{Overlay, OverlayKey};
+pub(crate) use question::{Question, QuestionId, SeenQuestion};
 pub(crate) use search::{Search, matches};
 
 /// Something that has happened.
@@ -57,6 +59,8 @@ pub(crate) enum Event {
     Question(Question),
     /// Nobody waits for the answer any more.
     Withdrawn(QuestionId),
+    /// The question on the screen can have been read.
+    QuestionDue,
     /// All commands of other programs that run now.
     Watched(Vec<WatchedCommand>),
     Job(Box<JobNews>),
@@ -114,6 +118,7 @@ pub(crate) enum Effect {
     Remember(String),
     ListSessions,
     EndSession(String),
+    LookAtJobs,
     Redraw,
     Suspend,
     Quit,
@@ -128,29 +133,13 @@ pub(crate) enum How {
     Background,
 }
 
-/// The number of a question, in the order in which questions came.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum QuestionId {
-    /// About a command of this console.
-    Own(u64),
-    /// About a command of another program, by the name of its file.
-    Elsewhere(String),
-}
-
-/// A question of the guard.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Question {
-    pub(crate) id: QuestionId,
-    /// The program that asks; none for this console.
-    pub(crate) origin: Option<String>,
-    pub(crate) about: String,
-}
-
 /// A session in the list of sessions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SessionRow {
     pub(crate) name: String,
     pub(crate) state: String,
+    /// It runs a command.
+    pub(crate) is_busy: bool,
     pub(crate) directory: String,
     pub(crate) commands: u64,
 }
@@ -171,6 +160,8 @@ pub(crate) enum Purpose {
     Search,
     Send {
         job: u64,
+        /// The job's terminal did not show what is typed at some time, so neither does the input.
+        is_hidden: bool,
     },
 }
 
@@ -204,20 +195,27 @@ pub(crate) struct Model {
     pub(crate) history: History,
     pub(crate) search: Option<Search>,
     pub(crate) questions: VecDeque<Question>,
+    /// The question that was drawn last.
+    pub(crate) seen: Option<SeenQuestion>,
     pub(crate) overlay: Option<Overlay>,
     pub(crate) sheet: Option<Sheet>,
     /// The last thing that was told. The next key removes it.
     pub(crate) note: Option<String>,
     /// A key has to be pressed again to do this.
     confirming: Option<Confirming>,
+    /// A line has to be entered again to do this.
+    entered: Option<Confirming>,
+    /// The last screen of a program that had the overlay.
+    last_screen: Option<(CardId, String)>,
     size: (u16, u16),
     next_card: u64,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 enum Confirming {
     Quit,
     Stop(CardId),
+    EndSession(String),
 }
 
 impl Model {
@@ -237,14 +235,13 @@ impl Model {
             Event::Ended { card, ending } => self.ended(card, *ending),
             Event::Question(question) => self.questions.push_back(question),
             Event::Withdrawn(id) => self.questions.retain(|question| question.id != id),
+            Event::QuestionDue => self.question_read(now),
             Event::Watched(commands) => self.watched(commands, now),
             Event::Job(news) => self.job(*news, now),
             Event::Sessions(rows) => self.sessions(rows),
             Event::Names { word, text, names } => self.names(&word, &text, &names),
             Event::TerminalBegan { card } => self.terminal_began(card),
-            Event::TerminalEnded { card } => {
-                self.overlay.take_if(|overlay| overlay.card == card);
-            }
+            Event::TerminalEnded { card } => self.close_overlay(card),
             Event::Note(note) => self.note = Some(note),
         }
         Vec::new()
@@ -257,6 +254,8 @@ impl Model {
 
     fn resized(&mut self, size: (u16, u16)) -> Vec<Effect> {
         self.size = size;
+        // It may no longer fit.
+        self.see_question(None);
         let resized = self.overlay.as_mut().map(|overlay| Effect::Resize(overlay.resize(size)));
         resized.into_iter().collect()
     }
@@ -267,6 +266,7 @@ impl Model {
         let kind = if how == How::Bang { CardKind::Bang } else { CardKind::Tool };
         let mut card = ListedCard::new(id, CardOwner::Own, kind, &command);
         card.began = Some(now);
+        card.how = Some(how);
         card.change(|card| card.timeout = self.settings.timeout.filter(|_| how == How::Tool));
         self.list.add(card);
         self.list.select_newest();
@@ -282,6 +282,13 @@ impl Model {
     fn terminal_began(&mut self, card: CardId) {
         let command = self.list.get_mut(card).map(|card| card.card.command.clone()).unwrap_or_default();
         self.overlay = Some(Overlay::new(card, &command, self.size, self.settings.escape));
+    }
+
+    /// Closes the overlay of this command, and keeps its last screen for the card.
+    fn close_overlay(&mut self, card: CardId) {
+        if let Some(overlay) = self.overlay.take_if(|overlay| overlay.card == card) {
+            self.last_screen = Some((card, overlay.last_screen()));
+        }
     }
 
     fn sessions(&mut self, rows: Vec<SessionRow>) {

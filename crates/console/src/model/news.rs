@@ -1,11 +1,12 @@
 //! News about commands: output, ends, commands of other programs, jobs.
 
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use bashful_render::{CardExit, CardKind, CardState};
 
-use super::Model;
 use super::card::{CardId, CardOwner, ListedCard, WatchedKey};
+use super::{Model, Purpose};
 
 /// The end of an own command, or of its call.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,6 +22,8 @@ pub(crate) struct Ending {
     pub(crate) timeout: Option<Duration>,
     pub(crate) job: Option<u64>,
     pub(crate) notices: Vec<String>,
+    /// The directory of the shell of bang commands afterwards.
+    pub(crate) shell_directory: Option<PathBuf>,
 }
 
 impl Ending {
@@ -37,6 +40,7 @@ impl Ending {
             timeout: None,
             job: None,
             notices: vec![text],
+            shell_directory: None,
         }
     }
 }
@@ -65,6 +69,8 @@ pub(crate) struct JobNews {
     pub(crate) age: Duration,
     pub(crate) timeout: Duration,
     pub(crate) takes_input: bool,
+    /// Its terminal does not show what is typed, as at a password prompt.
+    pub(crate) hides_input: bool,
     /// The end of the output, or the screen of a job with a terminal.
     pub(crate) text: String,
     pub(crate) bytes: u64,
@@ -89,14 +95,16 @@ impl Model {
     }
 
     pub(super) fn ended(&mut self, id: CardId, ending: Ending) {
-        self.overlay.take_if(|overlay| overlay.card == id);
+        self.close_overlay(id);
+        let last_screen = self.last_screen.take_if(|(card, _)| *card == id);
         let Some(card) = self.list.get_mut(id) else { return };
         if ending.job.is_none() || ending.state != CardState::Backgrounded {
             card.began = None;
         }
         card.change(|card| {
             card.state = ending.state;
-            card.output = ending.text;
+            // The bytes of a program that moved the cursor about make no text.
+            card.output = last_screen.map_or(ending.text, |(_, screen)| screen);
             card.exit = ending.exit;
             card.elapsed = ending.elapsed.or(card.elapsed);
             card.size = ending.size;
@@ -138,6 +146,11 @@ impl Model {
     }
 
     pub(super) fn job(&mut self, news: JobNews, now: Instant) {
+        if let Purpose::Send { job, is_hidden } = &mut self.purpose
+            && *job == news.id
+        {
+            *is_hidden |= news.hides_input;
+        }
         if self.list.job_mut(news.id).is_none() {
             if news.end.is_some() {
                 return;
@@ -157,6 +170,7 @@ impl Model {
         }
         card.began = if news.end.is_some() { None } else { now.checked_sub(news.age) };
         card.takes_input = news.takes_input && news.end.is_none();
+        card.hides_input = news.hides_input;
         card.change(|card| {
             card.state = news.end.map_or(CardState::Backgrounded, |end| end.state);
             card.exit = news.end.and_then(|end| end.exit);

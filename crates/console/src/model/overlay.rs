@@ -29,6 +29,8 @@ pub(crate) struct Overlay {
     pub(crate) has_prefix: bool,
     /// Somebody has asked to kill the program.
     pub(crate) is_ending: bool,
+    /// The question of the guard is shown over the program.
+    pub(crate) shows_question: bool,
     waiting: Vec<u8>,
 }
 
@@ -37,6 +39,8 @@ pub(crate) struct Overlay {
 pub(crate) enum OverlayKey {
     Type(Vec<u8>),
     Kill,
+    /// Show the question of the guard.
+    Question,
     Nothing,
 }
 
@@ -49,6 +53,7 @@ impl Overlay {
             escape,
             has_prefix: false,
             is_ending: false,
+            shows_question: false,
             waiting: Vec::new(),
         }
     }
@@ -93,6 +98,7 @@ impl Overlay {
                 Code::Escape => self.typed(key),
                 _ if key == prefix => self.typed(key),
                 Code::Char('k' | 'K') => self.kill(),
+                Code::Char('a' | 'A') => OverlayKey::Question,
                 _ => OverlayKey::Nothing,
             };
         }
@@ -109,6 +115,14 @@ impl Overlay {
     pub(crate) fn paste(&mut self, text: &str) -> Vec<u8> {
         self.has_prefix = false;
         paste(text, self.screen.modes())
+    }
+
+    /// The rows of the screen with their colors, when nothing more will come.
+    pub(crate) fn last_screen(mut self) -> String {
+        while self.draw_some() {}
+        let rows: Vec<String> = (0..self.screen.size().rows()).map(|row| self.screen.row_styled(row)).collect();
+        let used = rows.iter().rposition(|row| !row.is_empty()).map_or(0, |last| last + 1);
+        rows[..used].join("\n")
     }
 
     fn kill(&mut self) -> OverlayKey {

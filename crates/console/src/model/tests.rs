@@ -57,6 +57,30 @@ impl Visit {
         card
     }
 
+    /// Draws the screen, and returns its rows.
+    fn draw(&mut self, columns: u16, rows: u16) -> String {
+        let mut buffer = ratatui_core::buffer::Buffer::empty(ratatui_core::layout::Rect::new(0, 0, columns, rows));
+        crate::view::draw(&mut self.model, &mut buffer);
+        self.model.shown(self.now);
+        let row = |row| (0..columns).map(|column| buffer[(column, row)].symbol()).collect::<String>();
+        (0..rows).map(row).collect::<Vec<_>>().join("\n")
+    }
+
+    /// Lets time pass.
+    fn wait(&mut self, time: Duration) {
+        self.now += time;
+    }
+
+    /// A question comes, is drawn, and can be answered.
+    fn asked(&mut self, number: u64, about: &str) -> QuestionId {
+        let id = QuestionId::Own(number);
+        self.event(Event::Question(Question { id: id.clone(), origin: None, about: about.to_owned() }));
+        self.draw(80, 24);
+        self.wait(question::READING);
+        self.event(Event::QuestionDue);
+        id
+    }
+
     fn note(&self) -> &str {
         self.model.note.as_deref().unwrap_or_default()
     }
@@ -92,6 +116,7 @@ fn job(id: u64, end: Option<JobEnd>) -> JobNews {
         age: Duration::from_secs(5),
         timeout: Duration::from_hours(24),
         takes_input: true,
+        hides_input: false,
         text: "listening".to_owned(),
         bytes: 9,
         end,
@@ -185,6 +210,138 @@ fn output_and_command_are_copied_and_paged() {
 }
 
 #[test]
+fn only_what_is_shown_is_copied_and_paged() {
+    let mut visit = Visit::new();
+    visit.ran("ls", "rm -rf /x; \r\x1b[31mls -la \x1b[0m\x1b]0;EVIL\x07\x1b[?1003h\nnext\n");
+    assert_eq!(visit.keys(&["Escape", "y"]), [Effect::Copy("ls -la \nnext\n".to_owned())]);
+    let text = "\x1b[0;31mls -la \x1b[0m\nnext\n".to_owned();
+    assert_eq!(visit.keys(&["o"]), [Effect::Page { text, artifact: None }]);
+    visit.ran("echo \u{202e}", "");
+    visit.keys(&["Escape"]);
+    assert_eq!(visit.keys(&["Y"]), [Effect::Copy("echo \\u{202e}".to_owned())]);
+}
+
+#[test]
+fn a_paste_that_is_too_long_is_refused_as_a_whole() {
+    let mut visit = Visit::new();
+    visit.event(Event::Paste("echo ".to_owned()));
+    visit.event(Event::Paste("x".repeat(70_000)));
+    assert_eq!(visit.note(), "the paste is too long for a line (70000 bytes): nothing of it was typed");
+    assert_eq!(visit.model.input.text(), "echo ");
+}
+
+#[test]
+fn text_for_a_password_prompt_is_neither_shown_nor_kept() {
+    let mut visit = Visit::new();
+    visit.event(Event::Job(Box::new(JobNews { hides_input: true, ..job(3, None) })));
+    assert_eq!(visit.keys(&["Escape", "i"]), [Effect::LookAtJobs]);
+    visit.event(Event::Paste("SECRET1".to_owned()));
+    let screen = visit.draw(80, 24);
+    assert!(screen.contains("to job 3 (hidden): *******") && !screen.contains("SECRET1"), "{screen}");
+    // It stays hidden, though the program shows again what is typed.
+    visit.event(Event::Job(Box::new(job(3, None))));
+    assert!(!visit.draw(80, 24).contains("SECRET1"));
+    assert_eq!(visit.keys(&["Enter"]), [Effect::Send { job: 3, text: "SECRET1".to_owned() }]);
+    assert!(!visit.draw(80, 24).contains("SECRET1"));
+    // A prompt that comes while somebody types.
+    visit.keys(&["Escape", "i"]);
+    visit.event(Event::Paste("SECRET2".to_owned()));
+    visit.event(Event::Job(Box::new(JobNews { hides_input: true, ..job(3, None) })));
+    assert!(!visit.draw(80, 24).contains("SECRET2"));
+    visit.keys(&["Enter"]);
+    assert_eq!(visit.types("/send 3 SECRET3"), [Effect::Send { job: 3, text: "SECRET3".to_owned() }]);
+    visit.keys(&["Up"]);
+    assert_eq!(visit.model.input.text(), "make");
+}
+
+#[test]
+fn a_line_that_is_entered_again_confirms() {
+    let mut visit = Visit::new();
+    visit.types("sleep 100");
+    assert_eq!(visit.types("/quit"), [Effect::Remember("/quit".to_owned())]);
+    assert_eq!(visit.note(), "1 command runs; /quit again stops it and leaves");
+    assert!(visit.types("/quit").contains(&Effect::Quit));
+    // Another line comes between.
+    let mut visit = Visit::new();
+    visit.types("sleep 100");
+    visit.types("/quit");
+    visit.types("ls");
+    assert!(!visit.types("/quit").contains(&Effect::Quit));
+    let mut visit = Visit::new();
+    visit.event(Event::Watched(vec![watched(1)]));
+    visit.types("/stop");
+    assert_eq!(visit.note(), "/stop again stops make all");
+    assert!(visit.types("/stop").contains(&Effect::StopWatched(watched(1).key)));
+}
+
+#[test]
+fn control_c_never_leaves() {
+    let mut visit = Visit::new();
+    assert_eq!(visit.keys(&["C-c"]), []);
+    assert_eq!(visit.note(), "nothing runs; Ctrl-D or /quit leaves");
+    assert_eq!(visit.keys(&["C-c"]), []);
+}
+
+#[test]
+fn a_busy_session_ends_at_the_second_key() {
+    let mut visit = Visit::new();
+    let row = |name: &str, is_busy| SessionRow {
+        name: name.to_owned(),
+        state: String::new(),
+        is_busy,
+        directory: String::new(),
+        commands: 1,
+    };
+    visit.event(Event::Sessions(vec![row("busy", true), row("idle", false)]));
+    assert_eq!(visit.keys(&["s"]), []);
+    assert_eq!(visit.note(), "session busy runs a command; s again ends both");
+    assert_eq!(visit.keys(&["s"]), [Effect::EndSession("busy".to_owned())]);
+    visit.keys(&["s", "Down"]);
+    assert_eq!(visit.keys(&["s"]), [Effect::EndSession("idle".to_owned())]);
+    assert_eq!(visit.keys(&["Up", "s"]), []);
+}
+
+#[test]
+fn a_key_for_another_way_takes_the_command_alone() {
+    let mut visit = Visit::new();
+    for (line, key, how, command) in [
+        ("!echo hi", "F2", How::Terminal, "echo hi"),
+        ("/pty echo hi", "F3", How::Background, "echo hi"),
+        ("/bin/echo hi", "F3", How::Background, "/bin/echo hi"),
+    ] {
+        visit.event(Event::Paste(line.to_owned()));
+        let (_, way, told) = run_of(&visit.keys(&[key]));
+        assert_eq!((way, told.as_str()), (how, command), "{line}");
+    }
+    visit.event(Event::Paste("/quit".to_owned()));
+    assert_eq!(visit.keys(&["F2"]), []);
+    assert_eq!(visit.note(), "type a command first");
+}
+
+#[test]
+fn a_command_is_repeated_with_its_way() {
+    for line in ["ls", "!ls", "/pty ls", "/bg ls"] {
+        let mut visit = Visit::new();
+        visit.ran(line, "");
+        visit.keys(&["Escape", "r"]);
+        assert_eq!(visit.model.input.text(), line);
+    }
+}
+
+#[test]
+fn the_card_of_a_program_with_a_screen_has_its_last_screen() {
+    let mut visit = Visit::new();
+    let (card, ..) = run_of(&visit.types("/pty menu"));
+    visit.event(Event::TerminalBegan { card });
+    let overlay = visit.model.overlay.as_mut().expect("an overlay");
+    overlay.push(b"\x1b[2J\x1b[1;1Hone\x1b[2;3Htwo\x1b[1;1Hnew");
+    visit.event(Event::TerminalEnded { card });
+    let ending = Ending { text: "one\n  two\nstairs".to_owned(), ..Ending::failed(String::new()) };
+    visit.event(Event::Ended { card, ending: Box::new(ending) });
+    assert_eq!(visit.model.list.selected().expect("a card").card.output, "new\n  two");
+}
+
+#[test]
 fn control_c_empties_the_line_then_stops_the_command_then_leaves() {
     let mut visit = Visit::new();
     let (card, ..) = run_of(&visit.types("sleep 100"));
@@ -193,7 +350,7 @@ fn control_c_empties_the_line_then_stops_the_command_then_leaves() {
     assert!(visit.model.input.is_empty());
     assert_eq!(visit.keys(&["C-c"]), [Effect::Cancel(card)]);
     assert_eq!(visit.keys(&["C-d"]), []);
-    assert_eq!(visit.note(), "1 command runs; the same key again stops it and leaves");
+    assert_eq!(visit.note(), "1 command runs; Ctrl-D again stops it and leaves");
     assert_eq!(visit.keys(&["C-d"]), [Effect::Quit]);
 }
 
@@ -217,7 +374,7 @@ fn a_job_is_followed_written_to_and_stopped() {
     let mut visit = Visit::new();
     visit.event(Event::Job(Box::new(job(3, None))));
     visit.keys(&["Escape", "i"]);
-    assert_eq!(visit.model.purpose, Purpose::Send { job: 3 });
+    assert_eq!(visit.model.purpose, Purpose::Send { job: 3, is_hidden: false });
     assert_eq!(visit.types("yes"), [Effect::Send { job: 3, text: "yes".to_owned() }]);
     visit.keys(&["Escape", "s"]);
     assert_eq!(visit.keys(&["s"]), [Effect::StopJob(3)]);
@@ -258,22 +415,101 @@ fn a_console_below_a_keeper_acts_on_nothing_of_others() {
     assert_eq!(visit.keys(&["i"]), []);
     visit.keys(&["Escape"]);
     assert_eq!(visit.types("/stop 3"), [Effect::Remember("/stop 3".to_owned())]);
-    assert_eq!(visit.types("/send 3 yes"), [Effect::Remember("/send 3 yes".to_owned())]);
+    assert_eq!(visit.types("/send 3 yes"), []);
 }
 
 #[test]
 fn a_question_is_answered_by_alt_alone() {
     let mut visit = Visit::new();
-    let id = QuestionId::Own(1);
-    visit.event(Event::Question(Question { id: id.clone(), origin: None, about: "May this run?".to_owned() }));
+    let id = visit.asked(1, "May this run?");
     assert_eq!(visit.keys(&["y"]), []);
     assert_eq!(visit.model.input.text(), "y");
     assert_eq!(visit.keys(&["M-y"]), [Effect::Answer { question: id, yes: true }]);
     assert!(visit.model.questions.is_empty());
-    let id = QuestionId::Own(2);
-    visit.event(Event::Question(Question { id: id.clone(), origin: None, about: String::new() }));
+    let id = visit.asked(2, "");
     visit.event(Event::Withdrawn(id));
     assert_eq!(visit.keys(&["M-y"]), []);
+}
+
+#[test]
+fn an_answer_counts_for_a_question_that_was_on_the_screen_for_a_while() {
+    const TOO_EARLY: &str = "not answered: the question has only just come; read it first";
+    let mut visit = Visit::new();
+    let ids: Vec<QuestionId> = (1..=4).map(QuestionId::Own).collect();
+    for id in &ids {
+        visit.event(Event::Question(Question { id: id.clone(), origin: None, about: "May this run?".to_owned() }));
+    }
+    // It was never drawn.
+    visit.wait(question::READING);
+    assert_eq!((visit.keys(&["M-y"]), visit.note()), (Vec::new(), TOO_EARLY));
+    assert!(visit.draw(80, 24).contains("read it first"));
+    visit.wait(question::READING / 2);
+    assert_eq!((visit.keys(&["M-n"]), visit.note()), (Vec::new(), TOO_EARLY));
+    visit.wait(question::READING / 2);
+    assert_eq!(visit.model.question_due(), Some(visit.now));
+    visit.event(Event::QuestionDue);
+    assert!(visit.draw(80, 24).contains("Alt-Y approves"));
+    // Three keys at once answer one question.
+    let answers: Vec<Effect> = (0..3).flat_map(|_| visit.keys(&["M-y"])).collect();
+    assert_eq!(answers, [Effect::Answer { question: ids[0].clone(), yes: true }]);
+    // A question that is withdrawn passes nothing on to the next.
+    visit.draw(80, 24);
+    visit.wait(question::READING);
+    visit.event(Event::Withdrawn(ids[1].clone()));
+    assert_eq!(visit.keys(&["M-y"]), []);
+    visit.draw(80, 24);
+    // A pager that had the screen meanwhile hid it.
+    visit.model.see_question(None);
+    visit.wait(question::READING);
+    assert_eq!(visit.keys(&["M-y"]), []);
+}
+
+#[test]
+fn a_question_about_a_long_script_shows_its_findings_or_is_not_approved() {
+    let script: Vec<String> = (1..=200).map(|line| format!("  | echo {line}")).collect();
+    let about = format!("May this run in /src?\n\n{}\n\nrm/root: it removes all\nfound: rm -rf /", script.join("\n"));
+    let mut visit = Visit::new();
+    let id = visit.asked(1, &about);
+    let screen = visit.draw(80, 24);
+    for part in ["rm/root: it removes all", "found: rm -rf /", "| echo 1 ", "… 187 more lines, 0 above"] {
+        assert!(screen.contains(part), "{part}: {screen}");
+    }
+    assert_eq!(visit.keys(&["M-Down", "M-Down"]), []);
+    let screen = visit.draw(80, 24);
+    assert!(screen.contains("| echo 3 ") && screen.contains("… 185 more lines, 2 above"), "{screen}");
+    (0..300).for_each(|_| drop(visit.keys(&["M-Down"])));
+    let screen = visit.draw(80, 24);
+    assert!(screen.contains("| echo 200 ") && screen.contains("… 0 more lines, 187 above"), "{screen}");
+    // Too small for the findings.
+    let screen = visit.draw(80, 9);
+    assert!(screen.contains("the window is too small to show why"), "{screen}");
+    assert_eq!(visit.keys(&["M-y"]), []);
+    assert_eq!(visit.note(), "not approved: the window is too small to show why the guard asks");
+    visit.draw(80, 24);
+    assert_eq!(visit.keys(&["M-y"]), [Effect::Answer { question: id, yes: true }]);
+}
+
+#[test]
+fn a_question_is_told_over_a_program_and_shown_by_a_key() {
+    let mut visit = Visit::new();
+    let (card, ..) = run_of(&visit.types("/pty vim"));
+    visit.event(Event::TerminalBegan { card });
+    let id = visit.asked(1, "May this run?");
+    let screen = visit.draw(80, 24);
+    assert!(screen.contains("the guard asks: Ctrl-] a") && !screen.contains("May this run?"), "{screen}");
+    assert_eq!(visit.keys(&["M-y"]), [Effect::Type(b"\x1by".to_vec())]);
+    visit.keys(&["C-]", "a"]);
+    assert!(visit.draw(80, 24).contains("May this run?"));
+    // It has only just come on the screen.
+    assert_eq!(visit.keys(&["M-y"]), []);
+    visit.wait(question::READING);
+    assert_eq!(visit.keys(&["M-y"]), [Effect::Answer { question: id, yes: true }]);
+    assert_eq!(visit.keys(&["x"]), [Effect::Type(b"x".to_vec())]);
+    // Any other key hides it, and is not for the program.
+    visit.asked(2, "May that run?");
+    visit.keys(&["C-]", "a"]);
+    assert_eq!(visit.keys(&["Escape"]), []);
+    assert!(!visit.draw(80, 24).contains("May that run?"));
 }
 
 #[test]

@@ -5,6 +5,7 @@ mod list;
 mod overlay;
 mod paint;
 mod prompt;
+mod question;
 mod sheet;
 #[cfg(test)]
 mod tests;
@@ -24,6 +25,7 @@ const SMALLEST: (u16, u16) = (20, 8);
 pub(crate) fn draw(model: &mut Model, buffer: &mut Buffer) -> Option<Position> {
     let area = buffer.area;
     if area.width < SMALLEST.0 || area.height < SMALLEST.1 {
+        model.see_question(None);
         paint::text(buffer, area, 0, 0, "too small", paint::PLAIN);
         return None;
     }
@@ -40,7 +42,7 @@ pub(crate) fn draw(model: &mut Model, buffer: &mut Buffer) -> Option<Position> {
         Some(Sheet::Sessions { .. }) => sheet::draw_sessions(model, buffer, list),
         None => {}
     }
-    sheet::draw_question(model, buffer, list);
+    question::draw(model, buffer, list);
     let bottom = Rect { y: list.bottom(), height: below, ..area };
     prompt::draw_status(model, buffer, bottom);
     let cursor = prompt::draw(model, buffer, Rect { y: bottom.y + 1, height: below - 1, ..area }, &rows);

@@ -4,10 +4,29 @@ use bashful_screen::Width;
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::{Position, Rect};
 
-use super::{paint, plain_signs, signs};
+use super::{paint, plain_signs, question, signs};
 use crate::model::{Escape, Model, Overlay};
 
-pub(super) fn draw(model: &Model, buffer: &mut Buffer) -> Option<Position> {
+/// Said over the program while a question waits.
+const QUESTION_WAITS: &str = " the guard asks: Ctrl-] a ";
+
+/// Draws the program's screen, and the question over it if the person wants to see that.
+pub(super) fn draw(model: &mut Model, buffer: &mut Buffer) -> Option<Position> {
+    let cursor = draw_program(model, buffer);
+    let area = buffer.area;
+    if model.overlay.as_ref().is_some_and(|overlay| overlay.shows_question) && !model.questions.is_empty() {
+        question::draw(model, buffer, Rect { y: area.y + 1, height: area.height - 2, ..area });
+        return None;
+    }
+    model.see_question(None);
+    if !model.questions.is_empty() {
+        let column = area.width.saturating_sub(u16::try_from(QUESTION_WAITS.len()).unwrap_or_default());
+        paint::text(buffer, area, 0, column, QUESTION_WAITS, paint::WARNING);
+    }
+    cursor
+}
+
+fn draw_program(model: &Model, buffer: &mut Buffer) -> Option<Position> {
     let overlay = model.overlay.as_ref()?;
     let area = buffer.area;
     paint::blank(buffer, area);
@@ -16,7 +35,10 @@ pub(super) fn draw(model: &Model, buffer: &mut Buffer) -> Option<Position> {
     let frame = Rect { y: area.y + 1, height: area.height - 2, ..area };
     let title = overlay.screen.title().map_or_else(|| "Console".to_owned(), |title| format!("Console: {title}"));
     paint::frame(buffer, frame, signs(model), &bashful_render::visible(&title), paint::MARK);
-    paint::text(buffer, area, area.height - 1, 1, &plain_signs(model, &keys(overlay)), paint::DIM);
+    let used = paint::text(buffer, area, area.height - 1, 1, &plain_signs(model, &keys(overlay)), paint::DIM);
+    if let Some(note) = &model.note {
+        paint::text(buffer, area, area.height - 1, used + 3, &bashful_render::visible(note), paint::WARNING);
+    }
     let inside = Rect { x: frame.x + 1, y: frame.y + 1, width: frame.width - 2, height: frame.height - 2 };
     draw_screen(overlay, buffer, inside);
     let cursor = overlay.screen.cursor();
@@ -27,7 +49,9 @@ pub(super) fn draw(model: &Model, buffer: &mut Buffer) -> Option<Position> {
 fn keys(overlay: &Overlay) -> String {
     let keys = match (overlay.has_prefix, overlay.escape) {
         _ if overlay.is_ending => "stopping it; Esc again kills it at once",
-        (true, _) => "Ctrl-] was pressed: Esc passes Esc on · Ctrl-] passes Ctrl-] on · k kills",
+        (true, _) => {
+            "Ctrl-] was pressed: Esc passes Esc on · Ctrl-] passes Ctrl-] on · k kills · a the guard's question"
+        }
         (false, Escape::Kill) => "Esc kills the program · Ctrl-] Esc passes Esc on",
         (false, Escape::Pass) => "keys go to the program · Ctrl-] k kills it",
     };

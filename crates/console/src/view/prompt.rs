@@ -2,6 +2,7 @@
 
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::{Position, Rect};
+use unicode_segmentation::UnicodeSegmentation as _;
 use unicode_width::UnicodeWidthStr as _;
 
 use super::{paint, plain_signs};
@@ -29,15 +30,21 @@ fn sign(model: &Model) -> String {
     match model.purpose {
         Purpose::Command => "> ".to_owned(),
         Purpose::Search => "search: ".to_owned(),
-        Purpose::Send { job } => format!("to job {job}: "),
+        Purpose::Send { job, is_hidden: false } => format!("to job {job}: "),
+        Purpose::Send { job, is_hidden: true } => format!("to job {job} (hidden): "),
     }
 }
 
 pub(super) fn rows(model: &Model, area: Rect) -> PromptRows {
     let width = usize::from(area.width).saturating_sub(sign(model).width() + 1).max(1);
     let (text, cursor) = (model.input.text(), model.input.cursor());
-    let rows = paint::wrapped(text, width);
-    let before = paint::wrapped(&text[..cursor], width);
+    let is_hidden = matches!(model.purpose, Purpose::Send { is_hidden: true, .. });
+    let wrapped = |text: &str| {
+        let stars = || "*".repeat(text.graphemes(true).count());
+        paint::wrapped(&if is_hidden { stars() } else { text.to_owned() }, width)
+    };
+    let rows = wrapped(text);
+    let before = wrapped(&text[..cursor]);
     let last = before.last().map_or(0, |row| row.width());
     let cursor = (before.len() - 1, last);
     let shown = rows.len().clamp(1, usize::from(area.height / SHARE).max(1));

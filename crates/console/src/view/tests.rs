@@ -70,6 +70,7 @@ fn busy(size: (u16, u16)) -> (Model, Instant) {
         age: Duration::from_secs(65),
         timeout: Duration::from_hours(24),
         takes_input: true,
+        hides_input: false,
         text: "listening on port 3000\n".to_owned(),
         bytes: 23,
         end: None,
@@ -133,6 +134,9 @@ fn a_question() {
         let about = "May this run in /home/you/app?\n\n  | git push --force\n\ngit/force-push: git push --force is not allowed.";
         let origin = Some("mcp (process 77)".to_owned());
         model.handle(Event::Question(Question { id: QuestionId::Own(1), origin, about: about.to_owned() }), now);
+        draw(&mut model, &mut Buffer::empty(Rect::new(0, 0, size.0, size.1)));
+        model.shown(now);
+        model.handle(Event::QuestionDue, now + Duration::from_secs(1));
         model
     });
 }
@@ -161,6 +165,7 @@ fn help_and_sessions() {
         let row = |name: &str, state: &str| SessionRow {
             name: name.to_owned(),
             state: state.to_owned(),
+            is_busy: state.starts_with("busy"),
             directory: "/home/you".to_owned(),
             commands: 3,
         };

@@ -15,8 +15,8 @@ const ESCAPE_WAIT: Duration = Duration::from_millis(50);
 /// Bytes of a sequence. A longer one is no key.
 const LONGEST_SEQUENCE: usize = 64;
 
-/// Bytes of one [`Decoded::Paste`]. A longer paste comes in several pieces.
-const LONGEST_PASTE: usize = 64 * 1024;
+/// Bytes of one [`Decoded::Paste`]. A longer paste is dropped as a whole: half of one may do what nobody wanted.
+const LONGEST_PASTE: usize = 1024 * 1024;
 
 /// Input from a user's terminal.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,6 +25,11 @@ pub enum Decoded {
     Key(Key),
     /// Pasted text, without its marks. Bytes, because a paste need not be UTF-8.
     Paste(Vec<u8>),
+    /// A paste of more than 1 MiB, which was dropped.
+    PasteTooLong {
+        /// Its length in bytes.
+        bytes: u64,
+    },
     /// A whole sequence that is no key: a mouse event, a change of focus, an answer of the terminal.
     Other(Vec<u8>),
 }
@@ -50,6 +55,8 @@ pub struct KeyDecoder {
     /// The time of the last byte, if a sequence or character is incomplete.
     since: Option<Instant>,
     is_pasting: bool,
+    /// Bytes of a paste that is too long.
+    dropped: u64,
 }
 
 impl KeyDecoder {
@@ -66,7 +73,9 @@ impl KeyDecoder {
 
     /// The time at which [`KeyDecoder::expire`] has to be called, unless more bytes come before.
     pub fn deadline(&self) -> Option<Instant> {
-        self.since.filter(|_| !self.is_pasting).map(|since| since + ESCAPE_WAIT)
+        // The rest of a character may come late. Nothing is decided by waiting for it.
+        let is_sequence = !self.is_pasting && self.pending.first() == Some(&0x1b);
+        self.since.filter(|_| is_sequence).map(|since| since + ESCAPE_WAIT)
     }
 
     /// Decides about incomplete bytes whose time is up: a lone ESC is the Escape key.
@@ -79,7 +88,7 @@ impl KeyDecoder {
         match *self.pending.as_slice() {
             [0x1b] => decoded.push(Key::from(Code::Escape).into()),
             // Two strokes of Escape, or Escape held down with Alt: the same to a program.
-            [0x1b, 0x1b] => decoded.push(Key { code: Code::Escape, modifiers: ALT }.into()),
+            [0x1b, 0x1b] => decoded.extend([Code::Escape; 2].map(|code| Key::from(code).into())),
             // The start of a sequence alone: Alt with that character.
             [0x1b, byte] => decoded.push(Key { code: Code::Char(char::from(byte)), modifiers: ALT }.into()),
             _ => decoded.push(Decoded::Other(self.pending.clone())),
@@ -101,8 +110,11 @@ impl KeyDecoder {
                 Found::PasteStart => self.is_pasting = true,
                 Found::PasteEnd(text) => {
                     self.is_pasting = false;
-                    decoded.push(Decoded::Paste(text));
+                    let bytes = std::mem::take(&mut self.dropped) + text.len() as u64;
+                    let is_long = bytes > LONGEST_PASTE as u64;
+                    decoded.push(if is_long { Decoded::PasteTooLong { bytes } } else { Decoded::Paste(text) });
                 }
+                Found::PasteDropped => self.dropped += used as u64,
                 Found::Input(input) => decoded.push(input),
                 Found::Nothing => {}
             }
@@ -125,6 +137,8 @@ enum Found {
     Nothing,
     PasteStart,
     PasteEnd(Vec<u8>),
+    /// A part of a paste that is too long.
+    PasteDropped,
 }
 
 impl From<Code> for Found {
@@ -138,8 +152,7 @@ fn paste_step(bytes: &[u8]) -> Option<(usize, Found)> {
         return Some((at + PASTE_END.len(), Found::PasteEnd(bytes[..at].to_vec())));
     }
     // The end mark may be cut, so its length stays behind.
-    (bytes.len() > LONGEST_PASTE + PASTE_END.len())
-        .then(|| (LONGEST_PASTE, Found::Input(Decoded::Paste(bytes[..LONGEST_PASTE].to_vec()))))
+    (bytes.len() > LONGEST_PASTE + PASTE_END.len()).then(|| (bytes.len() - PASTE_END.len(), Found::PasteDropped))
 }
 
 /// The first key of `bytes` and its length; `None` if more bytes may belong to it.
