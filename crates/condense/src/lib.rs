@@ -34,7 +34,9 @@ mod command;
 mod condenser;
 mod dropped;
 mod filter;
+mod moments;
 mod paths;
+mod probe;
 #[cfg(test)]
 mod properties;
 mod redraw;
