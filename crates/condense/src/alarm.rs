@@ -33,9 +33,9 @@ fn words(pattern: &str) -> Regex {
     Regex::new(pattern).expect("the words are plain")
 }
 
-/// True if the line has a word that a reader must see.
+/// True if the line has a word that a reader must see. A count of none (`0 failed`, `without errors`) is none.
 pub(crate) fn is_alarming(line: &str) -> bool {
-    ALARM.is_match(line)
+    ALARM.find_iter(line).any(|word| !is_count_of_none(&line[..word.start()], &line[word.end()..]))
 }
 
 /// True if the text has a word that tells why a command failed. A count of none (`0 failed`, `errors: 0`) does not.
@@ -43,18 +43,14 @@ pub(crate) fn names_failure(text: &str) -> bool {
     FAILED.find_iter(text).any(|word| !is_count_of_none(&text[..word.start()], &text[word.end()..]))
 }
 
-/// True if the line tells of a failure or of a warning, counts of none aside.
-pub(crate) fn names_problem(line: &str) -> bool {
-    ALARM.find_iter(line).any(|word| !is_count_of_none(&line[..word.start()], &line[word.end()..]))
-}
-
 fn is_count_of_none(before: &str, after: &str) -> bool {
-    let is_none = |word: &str| word == "0" || word.eq_ignore_ascii_case("no");
+    let is_none = |word: &str| word == "0" || word.eq_ignore_ascii_case("no") || word.eq_ignore_ascii_case("without");
     let ends_word = |letter: char| !letter.is_alphanumeric() && letter != '.';
     let number_before = before.trim_end_matches([' ', '\t']).rsplit(ends_word).next().unwrap_or("");
     let number_after =
         after.strip_prefix([':', '=']).map(|rest| rest.trim_start_matches(' ').split(ends_word).next().unwrap_or(""));
-    is_none(number_before) || number_after.is_some_and(is_none)
+    // `error: no space left` is an error.
+    is_none(number_before) || number_after == Some("0")
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use std::ops::Range;
 use crate::alarm;
 use crate::dropped::Dropped;
 use crate::filter::Filter;
+use crate::listed::ListedDirectories;
 use crate::moments;
 use crate::paths::{self, ListedPath};
 use crate::repeat;
@@ -86,6 +87,7 @@ fn fates<'f>(working: &Working<'_, 'f>, lines: &[&str]) -> Vec<Fate<'f>> {
     let is_named_by =
         |at: usize, rule: &Rule| matches!(named.get(at), Some(Fate::LeftOut(own)) if std::ptr::eq(*own, rule));
     keep_ends(working.filters, &mut fates);
+    let mut directories: Option<ListedDirectories<'_>> = None;
     // The fate of a line that goes with its neighbors is known when theirs is: from the end, if they come behind it.
     for at in (0..fates.len()).rev() {
         let Some(Fate::LeftOut(rule)) = fates.get(at).copied() else { continue };
@@ -97,6 +99,9 @@ fn fates<'f>(working: &Working<'_, 'f>, lines: &[&str]) -> Vec<Fate<'f>> {
             // The last of several announcements is the one that the text behind them belongs to.
             Some(Neighbor::Next) => {
                 fates.get(at + 1).is_some_and(|next| next.is_left_out()) || is_named_by(at + 1, rule)
+            }
+            Some(Neighbor::ListedAbove) => {
+                directories.get_or_insert_with(|| ListedDirectories::of(lines)).has_twice(at)
             }
             Some(Neighbor::Deeper) => are_deeper_gone(lines, &fates, at) == Some(true),
             Some(Neighbor::DeeperOrNone) => are_deeper_gone(lines, &fates, at) != Some(false),
@@ -118,6 +123,12 @@ fn fates<'f>(working: &Working<'_, 'f>, lines: &[&str]) -> Vec<Fate<'f>> {
     fates
 }
 
+fn let_stay(fates: &mut [Fate<'_>], places: &[usize]) {
+    for at in places {
+        fates[*at] = Fate::Stays;
+    }
+}
+
 /// Lets the first and the last line of a block stay, if a line between them stays: they say where that line belongs.
 fn keep_blocks(lines: &[&str], named: &[Fate<'_>], fates: &mut [Fate<'_>]) {
     // The blocks around a line, each with its first line.
@@ -127,7 +138,7 @@ fn keep_blocks(lines: &[&str], named: &[Fate<'_>], fates: &mut [Fate<'_>]) {
             named.get(at).and_then(|fate| if let Fate::LeftOut(rule) = fate { rule.block.as_ref() } else { None });
         let Some(words) = words else {
             if fates.get(at).is_some_and(|fate| !fate.is_left_out()) {
-                open.iter().for_each(|begin| fates[*begin] = Fate::Stays);
+                let_stay(fates, &open);
             }
             continue;
         };
@@ -144,13 +155,13 @@ fn keep_blocks(lines: &[&str], named: &[Fate<'_>], fates: &mut [Fate<'_>]) {
             }
             found => {
                 let depth = found.map(|(depth, _)| depth);
-                open.iter().for_each(|begin| fates[*begin] = Fate::Stays);
+                let_stay(fates, &open);
                 fates[at] = Fate::Stays;
                 open.truncate(depth.unwrap_or(open.len()));
             }
         }
     }
-    open.into_iter().for_each(|begin| fates[begin] = Fate::Stays);
+    let_stay(fates, &open);
 }
 
 /// True if all lines behind this one that are indented deeper are left out; none if there are no such lines.
@@ -184,7 +195,7 @@ fn keep_ends(filters: &[&Filter], fates: &mut [Fate<'_>]) {
             Some(Stays::LastOfRun) => {
                 let last = |at: &usize| is_own(&fates[*at]) && !fates.get(at + 1).is_some_and(is_own);
                 let last: Vec<usize> = (0..fates.len()).filter(last).collect();
-                last.into_iter().for_each(|at| fates[at] = Fate::Stays);
+                let_stay(fates, &last);
                 None
             }
             Some(Stays::First) => fates.iter().position(is_own),

@@ -16,6 +16,10 @@ const ELSEWHERE: [&str; 10] = [
     "--help",
 ];
 
+/// Variables with options of a command, which may give its output another form as well.
+pub(crate) const WITH_OPTIONS: [&str; 6] =
+    ["MAKEFLAGS", "GNUMAKEFLAGS", "MFLAGS", "GOFLAGS", "PYTEST_ADDOPTS", "NINJA_STATUS"];
+
 /// Fewer letters could be the beginning of many options.
 const SHORTEST_BEGINNING: usize = 4;
 

@@ -143,6 +143,9 @@ impl Condenser {
 
     /// The filters for the commands; none if the output may hold lines of a command that no filter knows.
     fn meant_by(&self, commands: &Sequence) -> Option<Meant<'_>> {
+        if commands.assigned.iter().any(|name| command::WITH_OPTIONS.contains(&name.as_str())) {
+            return None;
+        }
         let mut filters: Vec<&Filter> = Vec::new();
         let mut echoes = Vec::new();
         let mut known = 0;

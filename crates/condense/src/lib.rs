@@ -34,6 +34,7 @@ mod command;
 mod condenser;
 mod dropped;
 mod filter;
+mod listed;
 mod moments;
 mod paths;
 mod probe;

@@ -61,12 +61,12 @@ pub(crate) fn line_that_must_stay<'t>(
         return Some(line);
     }
     let samples = expressions.filter_map(parse).flat_map(|expression| samples(&expression));
-    samples.map(|sample| String::from_utf8_lossy(&sample).into_owned()).find(|sample| alarm::names_problem(sample))
+    samples.map(|sample| String::from_utf8_lossy(&sample).into_owned()).find(|sample| alarm::is_alarming(sample))
 }
 
 fn parse(expression: &str) -> Option<Hir> {
-    let parse = |unicode| ParserBuilder::new().unicode(unicode).utf8(false).build().parse(expression);
-    parse(false).or_else(|_| parse(true)).ok()
+    let parse = |unicode| ParserBuilder::new().unicode(unicode).utf8(false).build().parse(expression).ok();
+    parse(false).or_else(|| parse(true))
 }
 
 /// Texts that the expression fits, one for each branch.

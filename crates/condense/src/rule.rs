@@ -73,6 +73,8 @@ pub(crate) enum Neighbor {
     DeeperOrNone,
     /// The line before it: a continuation goes with its line.
     Previous,
+    /// None, but the same entry of `ls -R` has to stand in the part of the directory above.
+    ListedAbove,
 }
 
 /// Two words that tell the first line of a block from its last one; the rest of both lines is the same.
