@@ -15,7 +15,7 @@ const ALARMING: &str = "err|error|errors|warn|warning|warnings|fatal|panic|panic
 
 /// Names of errors in programs, `KeyError` and `IOException`, and the mark of npm. Crates such as `thiserror` are spelled
 /// otherwise.
-const ALARMING_NAMES: &str = r"\b[A-Za-z_.]*(?:Error|Exception|Warning)s?\b|\bERR!";
+const ALARMING_NAMES: &str = r"(?:Error|Exception|Warning)s?\b|\bERR!";
 
 /// Words that tell why a command failed. Warnings are none.
 const FAILURE: &str = "error|errors|fatal|panic|panicked|fail|fails|failed|failing|failure|failures|exception|traceback|\
