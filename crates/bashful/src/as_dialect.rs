@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 use thiserror::Error;
 
 use crate::cli::{Mode, RunArgs};
+use crate::condense;
 use crate::exit::Exit;
 use crate::guard::{self, ToolAdvice};
 use crate::log::Log;
@@ -65,6 +66,7 @@ fn call(
         let mut options = setup::options(settings, around, Some(&here))?;
         let limits = setup::limits(settings);
         dialect.adjust(&mut options, &limits);
+        condense::load_filters(&mut options.condensing, settings, around)?;
         options.directory.clone_from(&here);
         let last = Arc::new(LastRecord::new(Log::new(settings, around, "run")));
         let mut toolbox = Toolbox::new(Engine::new(options)?, dialect, limits, &here);

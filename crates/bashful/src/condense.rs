@@ -2,7 +2,7 @@
 
 use std::error::Error;
 use std::io::Read;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bashful_condense::{Condensed, Condenser, FilterError, Selection};
@@ -38,18 +38,17 @@ pub(crate) enum CondenseError {
     Unknown { key: &'static str, name: String },
 }
 
-/// The condensing of the settings. A dialect may enable it later.
-pub(crate) fn condensing(settings: &Settings, around: &Surroundings) -> Result<Condensing, CondenseError> {
-    let wanted = &settings.condense;
-    if !wanted.enabled && !wanted.pi_enabled {
-        return Ok(Condensing::default());
+/// Loads the filters of the settings and of the user, if outputs are condensed at all: filters that nobody uses must not
+/// stop a command. To be called once the dialect has had its say.
+pub(crate) fn load_filters(
+    condensing: &mut Condensing,
+    settings: &Settings,
+    around: &Surroundings,
+) -> Result<(), CondenseError> {
+    if condensing.enabled {
+        condensing.condenser = Arc::new(condenser(settings, around)?);
     }
-    let names = |names: &Names| names.0.iter().map(ToString::to_string).collect();
-    let selection = Selection { only: names(&wanted.only), except: names(&wanted.except) };
-    let condenser = condenser(selection, around)?;
-    check_names(&condenser, "only", &condenser.selection.only)?;
-    check_names(&condenser, "except", &condenser.selection.except)?;
-    Ok(Condensing { enabled: wanted.enabled, condenser: Arc::new(condenser) })
+    Ok(())
 }
 
 fn check_names(condenser: &Condenser, key: &'static str, names: &[String]) -> Result<(), CondenseError> {
@@ -63,8 +62,10 @@ fn check_names(condenser: &Condenser, key: &'static str, names: &[String]) -> Re
 }
 
 /// Condenses standard input, and prints the result.
-pub(crate) fn main(args: &CondenseArgs) -> Result<Exit, Box<dyn Error>> {
-    let condenser = condenser(Selection::default(), &Surroundings::read())?;
+pub(crate) fn main(args: &CondenseArgs, file: Option<&Path>) -> Result<Exit, Box<dyn Error>> {
+    let around = Surroundings::read();
+    let (settings, _) = around.settings(file)?;
+    let condenser = condenser(&settings, &around)?;
     let mut output = Vec::new();
     std::io::stdin().lock().read_to_end(&mut output).map_err(CondenseError::Stdin)?;
     // Bytes that are no text belong to no tool that a filter knows.
@@ -88,9 +89,12 @@ pub(crate) fn main(args: &CondenseArgs) -> Result<Exit, Box<dyn Error>> {
     Ok(Exit::Code(0))
 }
 
-/// The filters that come with the program, and those of the user: `filters.toml` beside the settings, if it is there.
-fn condenser(selection: Selection, around: &Surroundings) -> Result<Condenser, CondenseError> {
-    let mut condenser = Condenser::new(selection);
+/// The filters that the settings choose among those that come with the program and those of the user: `filters.toml`
+/// beside the settings, if it is there.
+pub(crate) fn condenser(settings: &Settings, around: &Surroundings) -> Result<Condenser, CondenseError> {
+    let wanted = &settings.condense;
+    let names = |names: &Names| names.0.iter().map(ToString::to_string).collect();
+    let mut condenser = Condenser::new(Selection { only: names(&wanted.only), except: names(&wanted.except) });
     if let Some(path) = own_filters(around) {
         let distrusted = |why| CondenseError::Distrusted { path: path.clone(), why };
         trust_settings(&path, around.home().as_deref()).map_err(distrusted)?;
@@ -98,6 +102,8 @@ fn condenser(selection: Selection, around: &Surroundings) -> Result<Condenser, C
         let text = read(&path).map_err(unreadable)?;
         condenser.add_filters(&text).map_err(|source| CondenseError::Filters { path, source })?;
     }
+    check_names(&condenser, "only", &condenser.selection.only)?;
+    check_names(&condenser, "except", &condenser.selection.except)?;
     Ok(condenser)
 }
 

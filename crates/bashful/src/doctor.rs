@@ -44,7 +44,10 @@ pub(crate) fn main(args: &DoctorArgs, file: Option<&Path>) -> Result<Exit, Box<d
         report["prefix"] = settings.shell.prefix.trim().into();
         let skipped = guard::text_rules(&settings).filter_map(|rule| Some(rule.err()?.to_string()));
         report["skipped_interceptor_rules"] = skipped.collect();
+        let filters_problem =
+            condense::condenser(&settings, &around).err().map(|error| bashful_engine::error_chain(&error));
         report["condense"] = json!({
+            "problem": filters_problem,
             "enabled": settings.condense.enabled,
             "pi_enabled": settings.condense.pi_enabled,
             "own_filters": condense::own_filters(&around).map(|path| path.to_string_lossy().into_owned()),
@@ -162,6 +165,9 @@ fn as_text(report: &Value) -> String {
         state("pi_enabled"),
         own.unwrap_or_default()
     );
+    if let Some(problem) = condense["problem"].as_str() {
+        let _ = writeln!(text, "PROBLEM: outputs cannot be condensed: {problem}");
+    }
     for section in ["promises", "machine"] {
         let _ = writeln!(text, "\n{section}");
         for (name, value) in report[section].as_object().into_iter().flatten() {

@@ -12,6 +12,7 @@ use tokio::sync::mpsc;
 
 use crate::as_dialect::{AskError, LastRecord};
 use crate::cli::{Mode, RunArgs};
+use crate::condense;
 use crate::exit::Exit;
 use crate::guard::{self, ToolAdvice};
 use crate::log::Log;
@@ -32,6 +33,7 @@ pub(crate) fn main(args: &RunArgs, file: Option<&Path>) -> Result<Exit, Box<dyn 
         let mut options = setup::options(&settings, &around, Some(&directory))?;
         let limits = setup::limits(&settings);
         dialect.adjust(&mut options, &limits);
+        condense::load_filters(&mut options.condensing, &settings, &around)?;
         options.directory.clone_from(&directory);
         if args.command.session.is_none() {
             // One command needs no shell that stays.

@@ -26,7 +26,7 @@ use crate::setup::{self, Surroundings};
 use crate::signals::Signals;
 use crate::state::NoPlace;
 use crate::suspend::Suspension;
-use crate::{as_dialect, attend, color, events, guard, print};
+use crate::{as_dialect, attend, color, condense, events, guard, print};
 
 /// The number of the signal that Ctrl-C sends.
 const INTERRUPT: u8 = 2;
@@ -58,6 +58,7 @@ fn run(args: &RunArgs, settings: &Settings, around: &Surroundings) -> Result<Exi
         let mut options = setup::options(settings, around, args.command.cwd.as_deref())?;
         // A person and a pipe get the output as it was written, and so does a program that wants the streams apart.
         options.condensing.enabled &= args.json && !args.split;
+        condense::load_filters(&mut options.condensing, settings, around)?;
         let engine = Engine::new(options)?;
         let in_background = args.command.mode() == Mode::Background;
         let direct = Direct::new(args.json).filter(|_| !in_background);

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use bashful_dialect::{Dialect, Toolbox};
 use bashful_engine::{CommandLog, Engine, Interceptor, Options, Request, Script, SessionOwner};
 
+use crate::condense;
 use crate::guard::{self, ToolAdvice};
 use crate::log::Log;
 use crate::settings::Settings;
@@ -34,6 +35,7 @@ pub(crate) fn toolbox(
     let mut options = setup::options(settings, around, Some(directory))?;
     let limits = setup::limits(settings);
     dialect.adjust(&mut options, &limits);
+    condense::load_filters(&mut options.condensing, settings, around)?;
     options.directory = directory.to_path_buf();
     options.ready = settings.mcp.ready.number();
     options.registry = setup::registry(around, name).map(Arc::new);

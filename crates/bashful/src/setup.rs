@@ -21,7 +21,6 @@ use bashful_sys::Errno;
 use thiserror::Error;
 
 use crate::cli::{CommandArgs, Mode};
-use crate::condense;
 use crate::guard;
 use crate::log::Log;
 use crate::print;
@@ -190,7 +189,8 @@ pub(crate) fn options(
     options.grace = Grace(settings.stop.grace_seconds.duration());
     options.window = window(&settings.output);
     options.cleaning = cleaning(settings);
-    options.condensing = condense::condensing(settings, around)?;
+    // Callers load the filters, once they know whether any output is condensed.
+    options.condensing.enabled = settings.condense.enabled;
     options.leftovers = match settings.stop.leftovers {
         Leftovers::Keep => LeftoverPolicy::Keep,
         Leftovers::Stop => LeftoverPolicy::Stop,

@@ -112,3 +112,23 @@ fn filters_of_the_user_are_checked_when_they_are_loaded() {
         assert!(said.contains("filters.toml") && said.contains(why), "{said}");
     }
 }
+
+#[test]
+fn the_settings_choose_filters_here_too() {
+    let home = Home::new(BASHFUL);
+    let file = home.path().join("settings.toml");
+    let condense_with = |only: &str| {
+        std::fs::write(&file, format!("[condense]\nonly = [\"{only}\"]\n")).expect("a file");
+        let path = file.to_str().expect("text");
+        let mut command = home.command(&["--config", path, "condense", "--command", "cargo test", "--status", "101"]);
+        let mut child =
+            command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+        let _ = child.stdin.take().expect("a pipe").write_all(cargo_test().as_bytes());
+        child.wait_with_output().expect("it ends")
+    };
+    assert_eq!(text(&condense_with("tests").stdout), SHORT);
+    assert_eq!(text(&condense_with("builds").stdout), cargo_test(), "the tests of cargo are no build");
+    let wrong = condense_with("nope");
+    let said = "`[condense] only` in the settings: there is no filter and no family \"nope\"";
+    assert!(wrong.status.code() == Some(125) && text(&wrong.stderr).contains(said), "{}", text(&wrong.stderr));
+}

@@ -1,10 +1,13 @@
 //! Filters at work: every line gets its fate, and the lines that stay are written.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use crate::alarm;
 use crate::dropped::Dropped;
 use crate::filter::Filter;
+use crate::listed::ListedDirectories;
+use crate::moments;
 use crate::paths::{self, ListedPath};
 use crate::repeat;
 use crate::rewrite;
@@ -28,9 +31,11 @@ impl Fate<'_> {
 }
 
 /// Applies filters to a text, whose shape they know.
-pub(crate) fn apply(filters: &[&Filter], text: &str) -> (String, Dropped) {
+///
+/// `is_alone` says that one command wrote all of it.
+pub(crate) fn apply(filters: &[&Filter], text: &str, is_alone: bool) -> (String, Dropped) {
     let lines: Vec<&str> = text.strip_suffix('\n').unwrap_or(text).split('\n').collect();
-    let fates = fates(filters, &lines);
+    let fates = fates(&Working::new(filters, text, is_alone), &lines);
     let mut writer = Writer { out: String::with_capacity(text.len() / 2), dropped: Dropped::default() };
     writer.write_all(&lines, &fates);
     if text.is_empty() || !text.ends_with('\n') {
@@ -39,20 +44,64 @@ pub(crate) fn apply(filters: &[&Filter], text: &str) -> (String, Dropped) {
     (writer.out, writer.dropped)
 }
 
-fn fates<'f>(filters: &[&'f Filter], lines: &[&str]) -> Vec<Fate<'f>> {
-    let mut fates: Vec<Fate<'f>> = lines.iter().map(|line| fate(filters, line)).collect();
+/// Filters, and the parts of a text on which they work.
+struct Working<'a, 'f> {
+    filters: &'a [&'f Filter],
+    /// Where each filter ends its work.
+    ends: Vec<usize>,
+    /// Details of failures: nothing is left out of them.
+    details: Vec<Range<usize>>,
+    is_alone: bool,
+}
+
+impl<'a, 'f> Working<'a, 'f> {
+    fn new(filters: &'a [&'f Filter], text: &str, is_alone: bool) -> Self {
+        Self {
+            filters,
+            ends: filters.iter().map(|filter| filter.end_of_work(text)).collect(),
+            details: filters.iter().flat_map(|filter| filter.details(text)).collect(),
+            is_alone,
+        }
+    }
+
+    /// The fate of the line that begins at this place of the text.
+    fn fate(&self, start: usize, line: &str) -> Fate<'f> {
+        let at_work = self.filters.iter().zip(&self.ends).filter(|(_, end)| start < **end);
+        let Some(rule) = at_work.into_iter().find_map(|(filter, _)| filter.rule(line)) else { return Fate::Stays };
+        let is_in_details = || self.details.iter().any(|part| part.contains(&start));
+        if (rule.alone && !self.is_alone) || (rule.operation.leaves_out() && is_in_details()) {
+            return Fate::Stays;
+        }
+        fate(rule, line)
+    }
+}
+
+fn fates<'f>(working: &Working<'_, 'f>, lines: &[&str]) -> Vec<Fate<'f>> {
+    let mut start = 0;
+    let mut fates: Vec<Fate<'f>> = Vec::with_capacity(lines.len());
+    for line in lines {
+        fates.push(working.fate(start, line));
+        start += line.len() + 1;
+    }
     let named = fates.clone();
     let is_named_by =
         |at: usize, rule: &Rule| matches!(named.get(at), Some(Fate::LeftOut(own)) if std::ptr::eq(*own, rule));
-    keep_ends(filters, &mut fates);
+    keep_ends(working.filters, &mut fates);
+    let mut directories: Option<ListedDirectories<'_>> = None;
     // The fate of a line that goes with its neighbors is known when theirs is: from the end, if they come behind it.
     for at in (0..fates.len()).rev() {
         let Some(Fate::LeftOut(rule)) = fates.get(at).copied() else { continue };
         let goes = match rule.with {
+            _ if rule.block.as_ref().is_some_and(|words| lines.get(at).is_some_and(|line| words.is_open(line))) => {
+                fates.get(at + 1).is_some_and(|next| next.is_left_out())
+            }
             None | Some(Neighbor::Previous) => true,
             // The last of several announcements is the one that the text behind them belongs to.
             Some(Neighbor::Next) => {
                 fates.get(at + 1).is_some_and(|next| next.is_left_out()) || is_named_by(at + 1, rule)
+            }
+            Some(Neighbor::ListedAbove) => {
+                directories.get_or_insert_with(|| ListedDirectories::of(lines)).has_twice(at)
             }
             Some(Neighbor::Deeper) => are_deeper_gone(lines, &fates, at) == Some(true),
             Some(Neighbor::DeeperOrNone) => are_deeper_gone(lines, &fates, at) != Some(false),
@@ -70,7 +119,49 @@ fn fates<'f>(filters: &[&'f Filter], lines: &[&str]) -> Vec<Fate<'f>> {
         }
         is_previous_gone = fate.is_left_out();
     }
+    keep_blocks(lines, &named, &mut fates);
     fates
+}
+
+fn let_stay(fates: &mut [Fate<'_>], places: &[usize]) {
+    for at in places {
+        fates[*at] = Fate::Stays;
+    }
+}
+
+/// Lets the first and the last line of a block stay, if a line between them stays: they say where that line belongs.
+fn keep_blocks(lines: &[&str], named: &[Fate<'_>], fates: &mut [Fate<'_>]) {
+    // The blocks around a line, each with its first line.
+    let mut open: Vec<usize> = Vec::new();
+    for (at, line) in lines.iter().enumerate() {
+        let words =
+            named.get(at).and_then(|fate| if let Fate::LeftOut(rule) = fate { rule.block.as_ref() } else { None });
+        let Some(words) = words else {
+            if fates.get(at).is_some_and(|fate| !fate.is_left_out()) {
+                let_stay(fates, &open);
+            }
+            continue;
+        };
+        if words.is_open(line) {
+            open.push(at);
+            continue;
+        }
+        let begin = open.iter().rposition(|begin| lines.get(*begin).is_some_and(|open| words.closes(line, open)));
+        match begin.and_then(|depth| open.get(depth..).map(|inner| (depth, inner))) {
+            // Blocks without an end stay, and so does everything around them.
+            Some((depth, inner)) if inner.len() == 1 => {
+                fates[at] = inner.first().and_then(|begin| fates.get(*begin)).copied().unwrap_or(Fate::Stays);
+                open.truncate(depth);
+            }
+            found => {
+                let depth = found.map(|(depth, _)| depth);
+                let_stay(fates, &open);
+                fates[at] = Fate::Stays;
+                open.truncate(depth.unwrap_or(open.len()));
+            }
+        }
+    }
+    let_stay(fates, &open);
 }
 
 /// True if all lines behind this one that are indented deeper are left out; none if there are no such lines.
@@ -84,8 +175,7 @@ fn are_deeper_gone(lines: &[&str], fates: &[Fate<'_>], at: usize) -> Option<bool
     Some(deeper.all(|is_gone| is_gone))
 }
 
-fn fate<'f>(filters: &[&'f Filter], line: &str) -> Fate<'f> {
-    let Some(rule) = filters.iter().find_map(|filter| filter.rule(line)) else { return Fate::Stays };
+fn fate<'f>(rule: &'f Rule, line: &str) -> Fate<'f> {
     match rule.operation {
         // Most lines that need a neighbor stay for the lack of it, so their words are looked at when that is known.
         Operation::Drop if rule.verdict || rule.with.is_some() || !alarm::is_alarming(line) => Fate::LeftOut(rule),
@@ -102,6 +192,12 @@ fn keep_ends(filters: &[&Filter], fates: &mut [Fate<'_>]) {
         let is_own = |fate: &Fate<'_>| matches!(fate, Fate::LeftOut(own) if std::ptr::eq(*own, rule));
         let at = match rule.stays {
             None => None,
+            Some(Stays::LastOfRun) => {
+                let last = |at: &usize| is_own(&fates[*at]) && !fates.get(at + 1).is_some_and(is_own);
+                let last: Vec<usize> = (0..fates.len()).filter(last).collect();
+                let_stay(fates, &last);
+                None
+            }
             Some(Stays::First) => fates.iter().position(is_own),
             Some(Stays::Last) => fates.iter().rposition(is_own),
         };
@@ -229,7 +325,7 @@ impl Writer {
     }
 
     fn repeat(&mut self, rule: &Rule, lines: &[&str]) {
-        let keys: Vec<Cow<'_, str>> = lines.iter().map(|line| repeat::without_numbers(line)).collect();
+        let keys: Vec<Cow<'_, str>> = lines.iter().map(|line| moments::without_moments(line)).collect();
         let mut at = 0;
         while let Some(line) = lines.get(at) {
             let (rest, rest_keys) = (lines.get(at..).unwrap_or(&[]), keys.get(at..).unwrap_or(&[]));

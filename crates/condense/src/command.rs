@@ -16,11 +16,18 @@ const ELSEWHERE: [&str; 10] = [
     "--help",
 ];
 
+/// Variables with options of a command, which may give its output another form as well.
+pub(crate) const WITH_OPTIONS: [&str; 6] =
+    ["MAKEFLAGS", "GNUMAKEFLAGS", "MFLAGS", "GOFLAGS", "PYTEST_ADDOPTS", "NINJA_STATUS"];
+
+/// Fewer letters could be the beginning of many options.
+const SHORTEST_BEGINNING: usize = 4;
+
 /// Commands that write nothing if all goes well, or nothing that a filter could take for its own.
-const QUIET: [&str; 32] = [
-    "cd", "export", "declare", "typeset", "local", "readonly", "set", "unset", "shopt", "umask", "alias", "unalias",
-    "trap", "mkdir", "rmdir", "rm", "cp", "mv", "touch", "ln", "chmod", "chown", "true", "false", ":", "test", "[",
-    "sleep", "wait", "exit", "kill", "sync",
+const QUIET: [&str; 30] = [
+    "cd", "export", "declare", "typeset", "local", "readonly", "set", "unset", "shopt", "umask", "unalias", "mkdir",
+    "rmdir", "rm", "cp", "mv", "touch", "ln", "chmod", "chown", "true", "false", ":", "test", "[", "sleep", "wait",
+    "exit", "kill", "sync",
 ];
 
 /// Interpreters whose first argument may be the program that is meant.
@@ -84,6 +91,17 @@ fn has_option(arguments: &[&str], option: &str) -> bool {
     })
 }
 
+/// True if the arguments have the option, or a beginning of it, which many programs take for the whole (`--dry`). An
+/// option without a hyphen is one letter of a word of letters, as `ps` has them: `f` in `ps axuf`.
+fn may_have_option(arguments: &[&str], option: &str) -> bool {
+    let is_letter = option.len() == 1;
+    arguments.iter().any(|argument| {
+        let name = argument.split_once('=').map_or(*argument, |(name, _)| name);
+        (name.len() >= SHORTEST_BEGINNING && name.starts_with("--") && option.starts_with(name))
+            || (is_letter && argument.contains(option) && argument.chars().all(|letter| letter.is_ascii_alphabetic()))
+    }) || (!is_letter && has_option(arguments, option))
+}
+
 /// The ways to read the words of a command: as they are, and as the program that an interpreter or a version stands for.
 #[derive(Debug)]
 pub(crate) struct Readings<'w>(Vec<Vec<&'w str>>);
@@ -119,7 +137,7 @@ impl<'w> Readings<'w> {
                     .iter()
                     .copied()
                     .chain(filter.except.iter().map(String::as_str))
-                    .any(|option| words.split_first().is_some_and(|(_, arguments)| has_option(arguments, option)))
+                    .any(|option| words.split_first().is_some_and(|(_, arguments)| may_have_option(arguments, option)))
         })
     }
 }
@@ -149,10 +167,18 @@ pub(crate) fn is_quiet(words: &[String]) -> bool {
     }
 }
 
-/// The text that `echo` or `printf` writes, as far as it is known.
+/// The text that `echo` or `printf` writes, as far as it is known. None for a format that puts its arguments together.
 pub(crate) fn echoed(words: &[String]) -> Option<String> {
     let (name, arguments) = words.split_first()?;
-    matches!(name.as_str(), "echo" | "printf").then(|| arguments.join(" "))
+    let text = match (name.as_str(), arguments) {
+        ("echo", arguments) => arguments.join(" "),
+        ("printf", [format, arguments @ ..]) if format == "%s\\n" || format == "%s\n" => arguments.join("\n"),
+        ("printf", [format, ..]) if !format.replace("%%", "").contains('%') => format.replace("%%", "%"),
+        _ => return None,
+    };
+    // With `-e`, `echo` reads these as well. Any other sign may be part of a line that a filter names.
+    let text = text.replace("\\n", "\n").replace("\\t", "\t");
+    (!text.contains('\\')).then_some(text)
 }
 
 #[cfg(test)]
@@ -182,6 +208,25 @@ mod tests {
         check("ls -R", "ls -la R", false);
         check("ls -R", "ls --color=autoR", false);
         check("node --test", "node --test a.js", true);
+    }
+
+    #[test]
+    fn an_option_counts_in_every_spelling() {
+        let has = |option: &str, command: &str| may_have_option(&command.split(' ').collect::<Vec<_>>(), option);
+        assert!(has("--dry-run", "--dry-run") && has("--dry-run", "--dry") && has("--format", "--form=x"));
+        assert!(has("-n", "-kn") && has("f", "axuf") && has("f", "aux f") && has("--forest", "--fo"));
+        assert!(!has("--dry-run", "--d") && !has("f", "-ef") && !has("f", "aux") && !has("--format", "--force"));
+    }
+
+    #[test]
+    fn the_lines_of_an_echo_are_known() {
+        let text = |words: &[&str]| echoed(&words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>());
+        assert_eq!(text(&["echo", "a", "b"]).as_deref(), Some("a b"));
+        assert_eq!(text(&["echo", "-e", "a\\nb"]).as_deref(), Some("-e a\nb"));
+        assert_eq!(text(&["printf", "a\\nb\\n"]).as_deref(), Some("a\nb\n"));
+        assert_eq!(text(&["printf", "%s\\n", "a", "b"]).as_deref(), Some("a\nb"));
+        assert_eq!(text(&["printf", "test %s ... ok", "a"]), None);
+        assert_eq!(text(&["printf", "\\x41"]), None);
     }
 
     #[test]

@@ -48,6 +48,14 @@ impl FilterInfo {
     }
 }
 
+/// The filters for some commands.
+#[derive(Debug)]
+struct Meant<'f> {
+    filters: Vec<&'f Filter>,
+    /// One command wrote all of the output.
+    is_alone: bool,
+}
+
 /// Condenses outputs by the filters that come with the crate, and by those of the user.
 #[derive(Debug, Default)]
 pub struct Condenser {
@@ -119,8 +127,8 @@ impl Condenser {
         if is_data(output) {
             return Condensed::Unchanged;
         }
-        let Some(filters) = self.filters_of(commands) else { return Condensed::Unchanged };
-        match condense(&filters, output, status) {
+        let Some(Meant { filters, is_alone }) = self.meant_by(commands) else { return Condensed::Unchanged };
+        match condense(&filters, output, status, is_alone) {
             Condensed::Shorter { text, dropped } if is_worth_it(output, &text, &dropped) => {
                 Condensed::Shorter { text, dropped }
             }
@@ -130,11 +138,14 @@ impl Condenser {
 
     /// The filters that know the commands, whatever their output.
     pub fn meant(&self, commands: &Sequence) -> Vec<FilterInfo> {
-        self.filters_of(commands).unwrap_or_default().into_iter().map(FilterInfo::of).collect()
+        self.meant_by(commands).into_iter().flat_map(|meant| meant.filters).map(FilterInfo::of).collect()
     }
 
     /// The filters for the commands; none if the output may hold lines of a command that no filter knows.
-    fn filters_of(&self, commands: &Sequence) -> Option<Vec<&Filter>> {
+    fn meant_by(&self, commands: &Sequence) -> Option<Meant<'_>> {
+        if commands.assigned.iter().any(|name| command::WITH_OPTIONS.contains(&name.as_str())) {
+            return None;
+        }
         let mut filters: Vec<&Filter> = Vec::new();
         let mut echoes = Vec::new();
         let mut known = 0;
@@ -155,12 +166,13 @@ impl Condenser {
             filters.extend(own);
         }
         // Some rules name lines by so little that another command may have written them.
-        if known + echoes.len() > 1 && filters.iter().any(|filter| filter.needs_own_lines()) {
+        let is_alone = known + echoes.len() == 1;
+        if !is_alone && filters.iter().any(|filter| filter.needs_own_lines()) {
             return None;
         }
         let is_named = |line: &str| filters.iter().any(|filter| filter.rule(line).is_some());
         let is_mistakable = echoes.iter().flat_map(|text| text.split('\n')).any(is_named);
-        (known > 0 && !is_mistakable).then_some(filters)
+        (known > 0 && !is_mistakable).then_some(Meant { filters, is_alone })
     }
 
     fn filters_for(&self, readings: &Readings<'_>) -> Vec<&Filter> {
@@ -179,13 +191,13 @@ impl Condenser {
 }
 
 /// Condenses by these filters, however little that gains.
-pub(crate) fn condense(filters: &[&Filter], output: &str, status: i32) -> Condensed {
+pub(crate) fn condense(filters: &[&Filter], output: &str, status: i32, is_alone: bool) -> Condensed {
     let settled = redraw::settled(output);
     let in_shape: Vec<&Filter> = filters.iter().copied().filter(|filter| filter.has_shape(&settled)).collect();
     if in_shape.is_empty() {
         return Condensed::Unchanged;
     }
-    let (text, mut dropped) = apply::apply(&in_shape, &settled);
+    let (text, mut dropped) = apply::apply(&in_shape, &settled, is_alone);
     if matches!(settled, Cow::Owned(_)) {
         dropped.count_rewritten("redraws and colors", redraw::unsettled_lines(output));
     }
@@ -216,7 +228,7 @@ pub(crate) fn check_examples(filter: &Filter) -> Result<(), FilterError> {
         let Example { line, command, status, input, output } = example;
         let words = Sequence::of(command).and_then(|sequence| sequence.commands.into_iter().last());
         let is_meant = words.is_some_and(|command| !command.is_vague && Readings::of(&command.words).are_for(filter));
-        let got = match condense(&[filter], input, *status) {
+        let got = match condense(&[filter], input, *status, true) {
             Condensed::Shorter { text, .. } if is_meant => text,
             _ => input.clone(),
         };

@@ -1,6 +1,7 @@
 //! Filters: one command's rules, from TOML to what can be used.
 
-use std::sync::OnceLock;
+use std::ops::Range;
+use std::sync::{Arc, OnceLock};
 
 use regex::bytes::Regex;
 use serde::Deserialize;
@@ -8,18 +9,8 @@ use thiserror::Error;
 use toml::Spanned;
 
 use crate::command::CommandPattern;
-use crate::rule::{Operation, Rule, RuleText, any_of, expression};
-
-/// Lines that no rule may name: a rule that does would leave out what nobody has recognized.
-const NEVER_NAMED: [&str; 7] = [
-    "",
-    "error: it failed",
-    "src/main.c:12:5: note",
-    "something that no tool says",
-    "as expected, it works",
-    "info: it is done",
-    "Done.",
-];
+use crate::probe;
+use crate::rule::{Operation, Rule, RuleText, any_of, expression, whole_line};
 
 /// A filter cannot be used.
 #[derive(Debug, Error)]
@@ -31,7 +22,7 @@ pub enum FilterError {
     /// A regular expression is wrong or too large.
     #[error("line {line}: filter {filter}: an expression cannot be used")]
     Expression {
-        /// The line of the filter's name, from 1.
+        /// The line of the expression, from 1.
         line: usize,
         /// The filter's name.
         filter: String,
@@ -59,6 +50,14 @@ pub enum FilterError {
         label: String,
         /// A line that no rule may name.
         taken: String,
+    },
+    /// Two filters of one file have the same name.
+    #[error("line {line}: filter {filter}: the name is there twice")]
+    Twice {
+        /// The line of the second one's name, from 1.
+        line: usize,
+        /// The name.
+        filter: String,
     },
     /// A command is written in a way that is not understood.
     #[error("line {line}: filter {filter}: the command {command:?} is no program with subcommands and options")]
@@ -99,13 +98,21 @@ struct FilterFile {
 #[serde(deny_unknown_fields)]
 struct FilterText {
     name: Spanned<String>,
+    #[serde(default)]
+    family: Option<String>,
     commands: Vec<String>,
     #[serde(default)]
     valued: Vec<String>,
     #[serde(default)]
     except: Vec<String>,
     #[serde(default)]
-    shape: Vec<String>,
+    shape: Vec<Spanned<String>>,
+    #[serde(default)]
+    details: Vec<Spanned<String>>,
+    #[serde(default)]
+    resumes: Vec<Spanned<String>>,
+    #[serde(default)]
+    until: Vec<Spanned<String>>,
     #[serde(default)]
     rule: Vec<RuleText>,
     #[serde(default)]
@@ -148,8 +155,13 @@ pub(crate) struct Filter {
     /// Options with which the output has another form.
     pub(crate) except: Vec<String>,
     pub(crate) examples: Vec<Example>,
-    shape: Vec<String>,
+    shape: Vec<Spanned<String>>,
+    details: Vec<Spanned<String>>,
+    resumes: Vec<Spanned<String>>,
+    until: Vec<Spanned<String>>,
     rules: Vec<RuleText>,
+    /// The ends of the lines of its file, to name the line of an expression.
+    line_ends: Arc<[usize]>,
     /// The expressions, compiled when the first output needs them: that takes longer than reading the file.
     compiled: OnceLock<Compiled>,
 }
@@ -158,6 +170,12 @@ pub(crate) struct Filter {
 struct Compiled {
     /// Lines that the output must have; one of them is enough. None if any output will do.
     shape: Option<Regex>,
+    /// Lines that begin details, such as those of failed tests: no filter leaves out anything behind them.
+    details: Option<Regex>,
+    /// Lines that end details. Without them, details go on to the end.
+    resumes: Option<Regex>,
+    /// The line at which this filter ends its work: the output behind it is another program's.
+    until: Option<Regex>,
     /// The lines of all rules: most lines are of none.
     lines: Option<Regex>,
     rules: Vec<Rule>,
@@ -167,11 +185,20 @@ impl Filter {
     /// Reads the filters of a file. Their expressions and examples are not looked at.
     pub(crate) fn read(text: &str) -> Result<Vec<Self>, FilterError> {
         let file: FilterFile = toml::from_str(text)?;
-        file.filter.into_iter().map(|filter| Self::new(text, &file.family, filter)).collect()
+        let line_ends: Arc<[usize]> = memchr::memchr_iter(b'\n', text.as_bytes()).collect();
+        let mut filters: Vec<Self> = Vec::with_capacity(file.filter.len());
+        for filter in file.filter {
+            let filter = Self::new(&line_ends, &file.family, filter)?;
+            if filters.iter().any(|other| other.name == filter.name) {
+                return Err(FilterError::Twice { line: filter.line, filter: filter.name });
+            }
+            filters.push(filter);
+        }
+        Ok(filters)
     }
 
-    fn new(file: &str, family: &str, text: FilterText) -> Result<Self, FilterError> {
-        let line = line_of(file, &text.name);
+    fn new(line_ends: &Arc<[usize]>, family: &str, text: FilterText) -> Result<Self, FilterError> {
+        let line = line_of(line_ends, &text.name);
         let name = text.name.into_inner();
         let missing = |part| Err(FilterError::Missing { line, filter: name.clone(), part });
         if text.commands.is_empty() {
@@ -193,7 +220,7 @@ impl Filter {
             commands.push(pattern);
         }
         let example = |example: ExampleText| Example {
-            line: line_of(file, &example.command),
+            line: line_of(line_ends, &example.command),
             command: example.command.into_inner(),
             status: example.status,
             input: example.input,
@@ -201,13 +228,17 @@ impl Filter {
         };
         Ok(Self {
             line,
-            family: family.to_owned(),
+            family: text.family.unwrap_or_else(|| family.to_owned()),
             commands,
             valued: text.valued,
             except: text.except,
             examples: text.example.into_iter().map(example).collect(),
             shape: text.shape,
+            details: text.details,
+            resumes: text.resumes,
+            until: text.until,
             rules: text.rule,
+            line_ends: Arc::clone(line_ends),
             compiled: OnceLock::new(),
             name,
         })
@@ -215,32 +246,46 @@ impl Filter {
 
     /// Compiles the expressions, and looks for rules that name lines which nobody could recognize.
     pub(crate) fn check(&self) -> Result<(), FilterError> {
-        let compiled = self.compile().map_err(|source| FilterError::Expression {
-            line: self.line,
-            filter: self.name.clone(),
-            source,
-        })?;
-        for taken in NEVER_NAMED {
-            let rule = compiled.rules.iter().find(|rule| rule.operation == Operation::Drop && rule.names(taken));
-            if let Some(rule) = rule {
+        let failed = |line, source| FilterError::Expression { line, filter: self.name.clone(), source };
+        for text in self.expressions() {
+            expression(text.get_ref(), false).map_err(|source| failed(line_of(&self.line_ends, text), source))?;
+        }
+        let compiled = self.compile().map_err(|source| failed(self.line, source))?;
+        for (text, rule) in self.rules.iter().zip(&compiled.rules).filter(|(_, rule)| rule.operation == Operation::Drop)
+        {
+            let expressions = text.lines.iter().map(|line| line.get_ref().as_str());
+            if let Some(taken) = probe::line_that_must_stay(expressions, |line| rule.names(line)) {
                 let (filter, label) = (self.name.clone(), rule.label.clone());
-                return Err(FilterError::TooWide { line: self.line, filter, label, taken: taken.to_owned() });
+                return Err(FilterError::TooWide { line: self.line, filter, label, taken });
             }
         }
         Ok(())
     }
 
+    fn expressions(&self) -> impl Iterator<Item = &Spanned<String>> {
+        let of_rules = self.rules.iter().flat_map(|rule| &rule.lines);
+        self.shape.iter().chain(&self.details).chain(&self.resumes).chain(&self.until).chain(of_rules)
+    }
+
     fn compile(&self) -> Result<Compiled, regex::Error> {
-        let shape = match self.shape.as_slice() {
-            [] => None,
-            lines => Some(expression(&lines.join("|"), true)?),
+        let in_every_line = |lines: &[Spanned<String>], begins_line| match lines {
+            [] => Ok(None),
+            lines => {
+                let lines: Vec<&str> = lines.iter().map(|line| line.get_ref().as_str()).collect();
+                let text = if begins_line { whole_line(&lines) } else { lines.join("|") };
+                expression(&text, true).map(Some)
+            }
         };
+        let shape = in_every_line(&self.shape, false)?;
+        let details = in_every_line(&self.details, true)?;
+        let resumes = in_every_line(&self.resumes, true)?;
+        let until = in_every_line(&self.until, true)?;
         let rules = self.rules.iter().map(Rule::new).collect::<Result<_, _>>()?;
         let lines = match self.rules.as_slice() {
             [] => None,
             rules => Some(any_of(rules.iter().flat_map(|rule| &rule.lines))?),
         };
-        Ok(Compiled { shape, lines, rules })
+        Ok(Compiled { shape, details, resumes, until, lines, rules })
     }
 
     fn compiled(&self) -> &Compiled {
@@ -264,6 +309,28 @@ impl Filter {
         self.compiled().shape.as_ref().is_none_or(|shape| shape.is_match(text.as_bytes()))
     }
 
+    /// The parts of a text with details of failures, from the line that begins them up to the line that ends them.
+    pub(crate) fn details(&self, text: &str) -> Vec<Range<usize>> {
+        let Compiled { details: Some(details), resumes, .. } = self.compiled() else { return Vec::new() };
+        let mut parts = Vec::new();
+        let mut from = 0;
+        while let Some(begin) = details.find_at(text.as_bytes(), from) {
+            let end = resumes.as_ref().and_then(|resumes| resumes.find_at(text.as_bytes(), begin.end()));
+            from = end.map_or(text.len(), |end| end.start());
+            parts.push(begin.start()..from);
+            if end.is_none() {
+                break;
+            }
+        }
+        parts
+    }
+
+    /// The place in a text at which the work of this filter ends.
+    pub(crate) fn end_of_work(&self, text: &str) -> usize {
+        let until = self.compiled().until.as_ref().and_then(|until| until.find(text.as_bytes()));
+        until.map_or(usize::MAX, |line| line.start())
+    }
+
     /// True if a rule must be sure that a line is this command's own.
     pub(crate) fn needs_own_lines(&self) -> bool {
         self.rules.iter().any(|rule| rule.operation.needs_own_lines())
@@ -271,7 +338,7 @@ impl Filter {
 }
 
 /// The line in which a value of a file stands, from 1.
-fn line_of<T>(file: &str, value: &Spanned<T>) -> usize {
-    let before = file.as_bytes().get(..value.span().start).unwrap_or_default();
-    1 + memchr::memchr_iter(b'\n', before).count()
+fn line_of<T>(line_ends: &[usize], value: &Spanned<T>) -> usize {
+    let start = value.span().start;
+    1 + line_ends.partition_point(|end| *end < start)
 }

@@ -34,7 +34,10 @@ mod command;
 mod condenser;
 mod dropped;
 mod filter;
+mod listed;
+mod moments;
 mod paths;
+mod probe;
 #[cfg(test)]
 mod properties;
 mod redraw;

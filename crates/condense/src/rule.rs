@@ -2,6 +2,7 @@
 
 use regex::bytes::{Regex, RegexBuilder};
 use serde::Deserialize;
+use toml::Spanned;
 
 /// Bytes that a compiled expression may take. Those that come with the crate need a tenth of it.
 const LARGEST_PROGRAM: usize = 4 << 20;
@@ -12,7 +13,7 @@ const LARGEST_PROGRAM: usize = 4 << 20;
 pub(crate) enum Operation {
     /// Leaves the lines out.
     Drop,
-    /// Shows lines that repeat once, with a count. Numbers in them may differ.
+    /// Shows lines that repeat once, with a count. Times, process numbers and short durations in them may differ.
     Repeat,
     /// Writes paths of one directory that follow each other as `directory/{a,b}`.
     Group,
@@ -26,6 +27,11 @@ pub(crate) enum Operation {
 }
 
 impl Operation {
+    /// True if it leaves lines out.
+    pub(crate) fn leaves_out(self) -> bool {
+        matches!(self, Self::Drop | Self::Repeat)
+    }
+
     /// True if it must be sure that a line is the command's own: such an operation names lines by little.
     pub(crate) fn needs_own_lines(self) -> bool {
         matches!(self, Self::Repeat | Self::Group | Self::Outdent | Self::Columns)
@@ -49,6 +55,8 @@ impl Operation {
 pub(crate) enum Stays {
     /// The last one: the end of a progress.
     Last,
+    /// The last one of each run of lines: the end of each transfer.
+    LastOfRun,
     /// The first one.
     First,
 }
@@ -65,6 +73,27 @@ pub(crate) enum Neighbor {
     DeeperOrNone,
     /// The line before it: a continuation goes with its line.
     Previous,
+    /// None, but the same entry of `ls -R` has to stand in the part of the directory above.
+    ListedAbove,
+}
+
+/// Two words that tell the first line of a block from its last one; the rest of both lines is the same.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct BlockWords {
+    opens: String,
+    closes: String,
+}
+
+impl BlockWords {
+    pub(crate) fn is_open(&self, line: &str) -> bool {
+        line.contains(&self.opens)
+    }
+
+    /// True if the line ends the block that the other line began.
+    pub(crate) fn closes(&self, line: &str, open: &str) -> bool {
+        line.replacen(&self.closes, &self.opens, 1) == open
+    }
 }
 
 /// A rule as it is written in a file.
@@ -74,9 +103,13 @@ pub(crate) struct RuleText {
     #[serde(rename = "do")]
     pub(crate) operation: Operation,
     pub(crate) label: String,
-    pub(crate) lines: Vec<String>,
+    pub(crate) lines: Vec<Spanned<String>>,
     #[serde(default)]
     verdict: bool,
+    #[serde(default)]
+    alone: bool,
+    #[serde(default)]
+    block: Option<BlockWords>,
     #[serde(default)]
     stays: Option<Stays>,
     #[serde(default)]
@@ -99,6 +132,10 @@ pub(crate) struct Rule {
     lines: Regex,
     /// The tool itself says in such a line that something went well. A word such as `error` in it is part of a name.
     pub(crate) verdict: bool,
+    /// The lines could be those of another command, so the rule counts only if the command ran by itself.
+    pub(crate) alone: bool,
+    /// The first and the last line of a block, which go only with all lines between them.
+    pub(crate) block: Option<BlockWords>,
     pub(crate) stays: Option<Stays>,
     pub(crate) with: Option<Neighbor>,
     /// For `group`: the text before the path, if there is any.
@@ -116,6 +153,8 @@ impl Rule {
             label: text.label.clone(),
             lines: any_of(&text.lines)?,
             verdict: text.verdict,
+            alone: text.alone,
+            block: text.block.clone(),
             stays: text.stays,
             with: text.with,
             before: text.before.as_deref().map(|before| expression(before, false)).transpose()?,
@@ -137,10 +176,16 @@ impl Rule {
     }
 }
 
-/// One expression for all of these.
-pub(crate) fn any_of<'t>(lines: impl IntoIterator<Item = &'t String>) -> Result<Regex, regex::Error> {
-    let lines: Vec<String> = lines.into_iter().map(|line| format!("(?:{line})")).collect();
-    expression(&lines.join("|"), false)
+/// One expression for whole lines that fit one of these.
+pub(crate) fn any_of<'t>(lines: impl IntoIterator<Item = &'t Spanned<String>>) -> Result<Regex, regex::Error> {
+    let lines: Vec<&str> = lines.into_iter().map(|line| line.get_ref().as_str()).collect();
+    expression(&whole_line(&lines), false)
+}
+
+/// The text of an expression for whole lines that fit one of these.
+pub(crate) fn whole_line(lines: &[&str]) -> String {
+    let lines: Vec<String> = lines.iter().map(|line| format!("^(?:{line})$")).collect();
+    lines.join("|")
 }
 
 /// Compiles an expression. Classes such as `\d` mean ASCII, which makes it small and quick; one that has other letters

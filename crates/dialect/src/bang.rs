@@ -10,8 +10,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bashful_engine::{
-    Approver, Caller, Cancellation, Clip, End, Exit, Finished, Lifetime, Live, Output, OutputListener, PlanError,
-    Redactor, Reply, Request, RunError, Script, ScriptError, SessionName, StopReason, error_chain,
+    Approver, BadSessionName, Caller, Cancellation, Clip, End, Exit, Finished, Lifetime, Live, Output, OutputListener,
+    PlanError, Redactor, Reply, Request, RunError, Script, ScriptError, SessionName, StopReason, error_chain,
 };
 use bashful_render::visible_lines;
 use serde::Serialize;
@@ -100,7 +100,7 @@ pub enum BangError {
     Script(#[from] ScriptError),
     /// The key cannot be the name of a shell.
     #[error(transparent)]
-    Key(#[from] bashful_engine::BadSessionName),
+    Key(#[from] BadSessionName),
     /// The guard refused the command.
     #[error("{0}")]
     Refused(String),
@@ -194,8 +194,7 @@ impl Toolbox {
             None => None,
             Some(_) => match self.bang_shells.take(&caller.key) {
                 Ok(shell) => {
-                    let key = if caller.key.is_empty() { USUAL_SHELL } else { &caller.key };
-                    request.session = Some(SessionName::of_person(key)?);
+                    request.session = Some(person_session(&caller.key)?);
                     request.env_apart = true;
                     Some(shell)
                 }
@@ -243,9 +242,9 @@ impl Toolbox {
     pub async fn end_bang(&self, key: &str) -> Result<(), BangError> {
         let Some(store) = self.engine().sessions() else { return Ok(()) };
         let failed = |error: &(dyn std::error::Error + 'static)| BangError::Failed(error_chain(error));
-        let name = format!("{BANG_PREFIX}{key}");
+        let name = person_session(key)?;
         let own = store.list_own().await.map_err(|error| failed(&error))?;
-        for entry in own.iter().filter(|entry| entry.name == name) {
+        for entry in own.iter().filter(|entry| entry.name == name.as_str()) {
             store.end_one(entry).await.map_err(|error| failed(&error))?;
         }
         self.bang_shells.locked().remove(key);
@@ -264,6 +263,10 @@ impl Toolbox {
             _ => BangError::Failed(text),
         }
     }
+}
+
+fn person_session(key: &str) -> Result<SessionName, BadSessionName> {
+    SessionName::of_person(if key.is_empty() { USUAL_SHELL } else { key })
 }
 
 fn result(finished: &Finished, mut notices: Vec<String>) -> BashResult {

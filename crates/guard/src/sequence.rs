@@ -20,6 +20,8 @@ const DECLARATIONS: [&str; 5] = ["declare", "typeset", "local", "export", "reado
 pub struct Sequence {
     /// The commands in the order of the script. Assignments without a command are missing.
     pub commands: Vec<SequencedCommand>,
+    /// Names that the script assigns to: before a command (`A=1 make`), with `export` or `env`, or as an argument (`make A=1`).
+    pub assigned: Vec<String>,
 }
 
 /// One command of a [`Sequence`].
@@ -58,10 +60,22 @@ impl Sequence {
             return None;
         }
         let resolved = walk.trail.watch.unwrap_or_default().commands;
+        let assigned = simples.iter().flat_map(assigned_names).collect();
         let with_words = simples.iter().filter(|simple| !simple.words.is_empty());
         let commands = with_words.map(|simple| command(simple, &resolved)).collect::<Option<_>>()?;
-        Some(Self { commands })
+        Some(Self { commands, assigned })
     }
+}
+
+/// The names before each `=` of a command.
+fn assigned_names(simple: &SimpleCommand) -> Vec<String> {
+    let is_name = |name: &String| name.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_');
+    let in_words = simple
+        .words
+        .iter()
+        .filter_map(ShellWord::literal)
+        .filter_map(|word| word.split_once('=').map(|(name, _)| name.to_owned()).filter(is_name));
+    simple.assigns.iter().map(|assign| assign.name.clone()).chain(in_words).collect()
 }
 
 /// The simple commands of a script that consists of nothing else.
@@ -164,6 +178,12 @@ mod tests {
         check("set -e\nexport A=1\nmake; echo done", &["set -e", "export", "make", "echo done"]);
         check("X=test; cargo $X || true", &["cargo test", "true"]);
         check("cd x || exit 1; make", &["cd x", "exit 1", "make"]);
+    }
+
+    #[test]
+    fn assigned_names_are_told() {
+        let sequence = Sequence::of("A=1; B=2 env C=3 make D=4; export E=5 F; make --eval=x").expect("commands");
+        assert_eq!(sequence.assigned, ["A", "B", "C", "D", "E"]);
     }
 
     #[test]

@@ -149,7 +149,8 @@ pub(crate) struct CheckArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Reads the output from standard input. A file filters.toml beside the settings
-adds filters of your own.
+adds filters of your own, and `[condense] only` and `except` choose filters, as
+for commands that run. It works whether condensing is enabled or not.
 
 Example: cargo test 2>&1 | bashful condense --command 'cargo test' --verbose")]
 pub(crate) struct CondenseArgs {

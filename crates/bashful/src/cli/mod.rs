@@ -174,7 +174,7 @@ pub(crate) fn main() -> ExitCode {
         Command::Check(args) => check::main(args, file),
         Command::Allow(args) => allow::main(args, file),
         Command::Hook(command) => hook::main(command, file),
-        Command::Condense(args) => condense::main(args),
+        Command::Condense(args) => condense::main(args, file),
         Command::Config(args) => config::main(args, file),
         Command::Artifacts(command) => artifacts::main(command, file),
         Command::Jobs(command) => jobs::main(command, file),

@@ -143,7 +143,7 @@ fn many_files_of_a_real_repository_are_listed_without_loss() {
 }
 
 #[test]
-fn filters_of_the_user_apply_and_a_wrong_one_keeps_the_server_from_starting() {
+fn filters_of_the_user_apply_and_a_wrong_one_keeps_a_server_that_condenses_from_starting() {
     let home = home();
     let settings = home.path().join(".config/bashful");
     std::fs::create_dir_all(&settings).expect("a directory");
@@ -158,15 +158,25 @@ fn filters_of_the_user_apply_and_a_wrong_one_keeps_the_server_from_starting() {
     server.close();
     assert!(server.end().success());
     write(&home, ".config/bashful/filters.toml", &filters.replace("'^uploaded \\S+$'", "'(', '^uploaded'"));
-    for args in [&["mcp"][..], &["run", "true"]] {
+    // Nobody uses the filters where nothing is condensed.
+    for args in [&["mcp"][..], &["run", "true"], &["run", "--dialect", "native", "true"]] {
+        let output = home.run(args);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(0), "{said}");
+    }
+    for args in [&["mcp", "--dialect", "pi"][..], &["run", "--dialect", "pi", "true"]] {
         let output = home.run(args);
         let said = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(125), "{said}");
-        let place = "filters.toml: line 3: filter deploy: an expression cannot be used: ";
+        let place = "filters.toml: line 8: filter deploy: an expression cannot be used: ";
         assert!(said.contains(place), "{said}");
     }
     std::fs::remove_file(settings.join("filters.toml")).expect("it is there");
-    let output = home.command(&["mcp"]).env("BASHFUL_CONDENSE_EXCEPT", "[\"nothing\"]").output().expect("it runs");
+    let output = home
+        .command(&["mcp", "--dialect", "pi"])
+        .env("BASHFUL_CONDENSE_EXCEPT", "[\"nothing\"]")
+        .output()
+        .expect("it runs");
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(
         said.contains("`[condense] except` in the settings: there is no filter and no family \"nothing\""),
