@@ -249,14 +249,14 @@ fn a_paste_that_is_too_long_is_dropped_as_a_whole() {
         [(most, Decoded::Paste(vec![b'x'; most])), (most + 1, Decoded::PasteTooLong { bytes: most as u64 + 1 })]
     {
         let input = [b"\x1b[200~".as_slice(), &vec![b'x'; length], b"\x1b[201~a"].concat();
-        let decoded: Vec<Decoded> = input.chunks(65_000).flat_map(|piece| decoder.feed(piece, now)).collect();
-        assert_eq!(decoded.len(), 2);
-        assert!(decoded[0] == expected, "{length}");
-        assert_eq!(decoded[1], key("a"));
+        let events: Vec<Decoded> = input.chunks(65_000).flat_map(|piece| decoder.feed(piece, now)).collect();
+        assert_eq!(events.len(), 2);
+        assert!(events[0] == expected, "{length}");
+        assert_eq!(events[1], key("a"));
     }
     let input = [b"\x1b[200~".as_slice(), &vec![b'x'; 3 * most], b"\x1b[201~"].concat();
-    let decoded: Vec<Decoded> = input.chunks(65_000).flat_map(|piece| decoder.feed(piece, now)).collect();
-    assert_eq!(decoded, [Decoded::PasteTooLong { bytes: 3 * most as u64 }]);
+    let events: Vec<Decoded> = input.chunks(65_000).flat_map(|piece| decoder.feed(piece, now)).collect();
+    assert_eq!(events, [Decoded::PasteTooLong { bytes: 3 * most as u64 }]);
 }
 
 #[test]
