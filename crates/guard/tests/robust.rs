@@ -293,6 +293,23 @@ fn programs_without_end_have_a_verdict() {
 }
 
 #[test]
+fn programs_that_repeat_themselves_have_a_verdict() {
+    let each = "$(foreach a,1 2 3 4 5 6 7 8 9,";
+    let choices = numbered(1000, |number| format!("if a{number}:\n x += '1'\nelse:\n x += '2'\n"));
+    let many = [
+        format!("make -f - <<'E'\nall:\n\t{}x{}\nE\n", each.repeat(30), ")".repeat(30)),
+        format!("node -e 'const f = {}1'\n", "x=>".repeat(5000)),
+        format!("node -e '{}1'\n", "(a=".repeat(5000)),
+        format!("python3 - <<'E'\nimport os\n{choices}os.system(x)\nE\n"),
+    ];
+    for script in &many {
+        let _ = judge(script);
+        // The rest is judged, unless all of it is for a person to look at.
+        assert!(!judge(&format!("{script}rm -rf /\n")).findings.is_empty(), "{}", &script[..60]);
+    }
+}
+
+#[test]
 fn recursion_of_a_function_ends_without_asking() {
     assert!(!judge("walk() { for f in \"$1\"/*; do walk \"$f\"; done; }; walk src").refuses());
 }

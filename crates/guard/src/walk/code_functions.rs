@@ -5,6 +5,9 @@
 
 use crate::walk::values::Values;
 
+/// Functions of one kind that are looked for in a program. Each may be as long as the rest of it.
+const MOST: usize = 200;
+
 /// A function: its parameters and the code of its body.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct CodeFunction<'c> {
@@ -95,14 +98,14 @@ fn indented(code: &str, indent: usize) -> &str {
 fn script_functions(code: &str) -> Vec<CodeFunction<'_>> {
     let mut functions = Vec::new();
     // `function name(parameters) {`
-    for (at, keyword) in code.match_indices("function ") {
+    for (at, keyword) in code.match_indices("function ").take(MOST) {
         let head = code.get(at + keyword.len()..).unwrap_or("");
         let Some((name, rest)) = head.split_once('(') else { continue };
         let Some((parameters, after)) = rest.split_once(')') else { continue };
         functions.extend(CodeFunction::new(name.trim(), parameters, braced(after.trim_start())));
     }
     // `const name = (parameters) => body` and `const name = parameter => body`
-    for (at, arrow) in code.match_indices("=>") {
+    for (at, arrow) in code.match_indices("=>").take(MOST) {
         let head = code.get(..at).unwrap_or("").trim_end();
         let Some((name, parameters)) = head.rsplit_once('=') else { continue };
         let name = name.trim_end().rsplit([' ', '\n', ';', '\t']).next().unwrap_or("");

@@ -101,6 +101,9 @@ const LONGEST_LIST: usize = 256;
 /// The longest part of a condition that is read, in tokens.
 const LONGEST_CONDITION: usize = 24;
 
+/// Conditions that are taken for a choice. Each looks through all values.
+const MOST_CONDITIONS: usize = 100;
+
 fn is_declaration(word: &str) -> bool {
     matches!(word, "const" | "let" | "var" | "my")
 }
@@ -120,6 +123,8 @@ pub(super) struct CodeScan<'c> {
     pub(super) piped_to: Option<String>,
     /// The variables of loops.
     loops: Vec<String>,
+    /// Number of conditions so far.
+    conditions: usize,
 }
 
 /// A call that matters.
@@ -171,7 +176,17 @@ impl CallEffects {
 
 impl<'c> CodeScan<'c> {
     pub(super) fn new(language: &'c str, tokens: &'c [CodeToken], values: Values) -> Self {
-        Self { language, tokens, at: 0, values, renamed: Vec::new(), printed: None, piped_to: None, loops: Vec::new() }
+        Self {
+            language,
+            tokens,
+            at: 0,
+            values,
+            renamed: Vec::new(),
+            printed: None,
+            piped_to: None,
+            loops: Vec::new(),
+            conditions: 0,
+        }
     }
 
     /// Goes on to the next token.
@@ -222,7 +237,12 @@ impl<'c> CodeScan<'c> {
         }
         // A condition makes a choice among the names of a listing.
         if name == "if" && !self.asks_for_kind() {
-            for value in self.values.values_mut().flatten() {
+            self.conditions += 1;
+            if self.conditions > MOST_CONDITIONS {
+                return false;
+            }
+            let listings = |value: &&mut String| value.contains(STAR) || value.contains(TREE);
+            for value in self.values.values_mut().flatten().filter(listings) {
                 *value = value.replace([STAR, TREE], &SOME.to_string());
             }
             return false;

@@ -299,7 +299,7 @@ impl ScriptWalk<'_> {
         self.budget.spend(1 + text.len() / 64);
         while let Some((before, after)) = rest.split_once('$') {
             out.push_str(before);
-            if out.len() > LONGEST || depth > DEEPEST {
+            if out.len() > LONGEST || depth > DEEPEST || self.budget.is_exhausted() {
                 return UNKNOWN.to_string();
             }
             let first = after.chars().next().unwrap_or('$');
