@@ -26,7 +26,7 @@ pub struct ToolCaller {
     /// Without a name every call has its own shell.
     pub connection: Option<String>,
     /// Receives updates while the call waits: at new output, at most every 50 ms and at least once a second. In a dialect that
-    /// [pushes](Toolbox::pushes), updates of a command that became a job continue after the answer. The last one has the final
+    /// [pushes](crate::Toolbox::pushes), updates of a command that became a job continue after the answer. The last one has the final
     /// text, and then the channel closes.
     ///
     /// ```
@@ -51,7 +51,7 @@ pub struct ToolCaller {
     /// ```
     pub updates: Option<mpsc::Sender<Update>>,
     /// Continues the updates of a command that became a job after the answer in every dialect, not only in one that
-    /// [pushes](Toolbox::pushes).
+    /// [pushes](crate::Toolbox::pushes).
     pub follows_jobs: bool,
     /// Gets the whole output live, while the call waits. Then a trailing `| head` or `| tail` is left to bash.
     pub listener: Option<OutputListener>,
@@ -62,7 +62,7 @@ pub struct ToolCaller {
     /// Shows the terminal of a command that asks for one (`pty: true`) to a person. While it does, there are no updates, and the
     /// command does not become a job.
     pub terminal: Option<TerminalView>,
-    /// Terminals of the client. Foreground commands run there, except for those that [`engine::Caller::client_terminal`]
+    /// Terminals of the client. Foreground commands run there, except for those that [`bashful_engine::Caller::client_terminal`]
     /// lists. The name of the terminal is in every update, beginning with one at once, and in the facts of the answer.
     pub client_terminal: Option<Arc<dyn ClientTerminal>>,
 }
