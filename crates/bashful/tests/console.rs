@@ -294,6 +294,27 @@ fn the_terminal_comes_back_after_signals() {
 }
 
 #[test]
+fn control_z_in_the_pager_gives_the_shell_back() {
+    let home = Home::new(BASHFUL);
+    let terminal = Terminal::run(&home, "exec env PS1='person> ' bash --norc --noprofile -i");
+    terminal.shows("person>");
+    enter(&terminal, &format!("{BASHFUL} console"), TYPING);
+    enter(&terminal, "seq 100", "✓ done");
+    select_cards(&terminal);
+    terminal.types(&["o"]);
+    terminal.shows("\n29\n");
+    terminal.types(&["C-z"]);
+    terminal.shows("Stopped");
+    enter(&terminal, "fg", "\n29\n");
+    terminal.types(&["G"]);
+    terminal.shows("\n100\n");
+    terminal.types(&["q"]);
+    terminal.shows(CARDS);
+    terminal.types(&["q"]);
+    assert!(eventually(|| terminal.facts("#{alternate_on}") == "0"), "{}", terminal.screen());
+}
+
+#[test]
 fn a_signal_ends_the_pager_as_well() {
     let home = Home::new(BASHFUL);
     let terminal = open(&home, "");

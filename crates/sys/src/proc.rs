@@ -122,6 +122,11 @@ pub fn group(id: Pid) -> Vec<Process> {
     found
 }
 
+/// True if a signal has stopped a process, as `Ctrl-Z` does, or if it is gone.
+pub fn is_stopped(pid: Pid) -> bool {
+    stat_fields(pid).map_or(true, |stat| stat.trim_start().starts_with('T'))
+}
+
 /// The descriptor that a process is blocked reading from; none if it does anything else, or `/proc` does not tell.
 pub fn blocked_read(pid: Pid) -> Option<i32> {
     let look = || fs::read_to_string(format!("/proc/{pid}/syscall")).ok();

@@ -317,8 +317,12 @@ impl OpenConsole {
             Happened::Message(message) => return self.receive(message, now),
             Happened::Terminal(news) => return self.terminal_news(news, now),
             Happened::Resized | Happened::Continued => return self.resized(now),
-            // The pager has the terminal, and puts it back before it stops. The shell waits for this program.
-            Happened::AskedToSuspend if self.paging.is_some() => signal::stop_group()?,
+            // The pager has the terminal, and puts it back before it stops. The shell waits for this program, and would write
+            // on the pager's screen.
+            Happened::AskedToSuspend if self.paging.is_some() => {
+                self.pager.wait_until_stopped();
+                signal::stop_group()?;
+            }
             Happened::AskedToSuspend => return self.carry_out(Effect::Suspend, now),
             Happened::Tick => {
                 self.tick_at = now + TICK;

@@ -6,6 +6,7 @@ use std::ffi::OsString;
 use std::io::{self, Write};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use bashful_engine::{Artifact, ArtifactStore, OutputRedactor, error_chain};
 use bashful_sys::proc;
@@ -17,6 +18,12 @@ const AT_ONCE: usize = 64 * 1024;
 
 /// Bytes of one line at most. The rest of a longer one is the next line.
 const LONGEST_LINE: usize = 1024 * 1024;
+
+/// Longest time in which a pager stops after `Ctrl-Z`.
+const STOPPED_WITHIN: Duration = Duration::from_secs(1);
+
+/// Pause between two looks at a pager that is about to stop.
+const LOOK_AGAIN: Duration = Duration::from_millis(5);
 
 /// The text of a card, or the artifact with all of it.
 pub(super) struct Paged {
@@ -35,6 +42,20 @@ impl PagerProcess {
     fn set(&self, pid: Option<Pid>) {
         // It is replaced as a whole.
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = pid;
+    }
+
+    /// Waits until the pager and everything that it has started is stopped: it puts the terminal back first. One that ignores
+    /// `Ctrl-Z` is waited for in vain.
+    pub(super) fn wait_until_stopped(&self) {
+        let until = Instant::now() + STOPPED_WITHIN;
+        while Instant::now() < until {
+            let pid = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let Some(pid) = pid else { return };
+            if proc::is_stopped(pid) && proc::descendants(pid).iter().all(|process| proc::is_stopped(process.pid)) {
+                return;
+            }
+            std::thread::sleep(LOOK_AGAIN);
+        }
     }
 
     /// Sends a signal to the pager and to everything that it has started, and continues them if they are stopped.
