@@ -9,7 +9,7 @@ use crate::filter::Filter;
 use crate::listed::ListedDirectories;
 use crate::moments;
 use crate::paths::{self, ListedPath};
-use crate::repeat;
+use crate::repeat::{self, RepeatedBlock};
 use crate::rewrite;
 use crate::rule::{Neighbor, Operation, Rule, Stays};
 
@@ -180,8 +180,7 @@ fn fate<'f>(rule: &'f Rule, line: &str) -> Fate<'f> {
         // Most lines that need a neighbor stay for the lack of it, so their words are looked at when that is known.
         Operation::Drop if rule.verdict || rule.with.is_some() || !alarm::is_alarming(line) => Fate::LeftOut(rule),
         Operation::Drop => Fate::Stays,
-        // A warning counts each time that it comes.
-        Operation::Repeat if alarm::is_alarming(line) || repeat::is_mark(line) => Fate::Stays,
+        Operation::Repeat if repeat::is_mark(line) => Fate::Stays,
         _ => Fate::Rewritten(rule),
     }
 }
@@ -329,7 +328,9 @@ impl Writer {
         let mut at = 0;
         while let Some(line) = lines.get(at) {
             let (rest, rest_keys) = (lines.get(at..).unwrap_or(&[]), keys.get(at..).unwrap_or(&[]));
-            if let Some(block) = repeat::at_start(rest, rest_keys) {
+            // A warning counts each time that it comes.
+            let is_quiet = |block: &RepeatedBlock| !rest.iter().take(block.lines).any(|line| alarm::is_alarming(line));
+            if let Some(block) = repeat::at_start(rest, rest_keys).filter(is_quiet) {
                 for line in rest.iter().take(block.lines) {
                     self.out.push_str(line);
                     self.out.push('\n');

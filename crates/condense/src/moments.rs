@@ -34,6 +34,10 @@ pub(crate) fn without_moments(line: &str) -> Cow<'_, str> {
 /// The length of such a part that begins here, at the first letter of a word; 0 if there is none.
 fn moment(bytes: &[u8], at: usize) -> usize {
     let rest = bytes.get(at..).unwrap_or_default();
+    // Most words are none, and begin with a small letter.
+    if rest.first().is_some_and(u8::is_ascii_lowercase) && rest.get(8) != Some(&b'-') {
+        return 0;
+    }
     if let Some(date) = [&b"0000-00-00"[..], b"0000/00/00", b"00/Aaa/0000", b"Aaa 00", b"Aaa  0"]
         .into_iter()
         .find(|form| fits(rest, form) && (form.len() != 6 || is_month(rest)))
