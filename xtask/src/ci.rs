@@ -1,5 +1,7 @@
 //! All that has to hold before a change goes in, in the order in which it fails soonest.
 
+use bashful_sys::signal::{Signal, stop_ignoring};
+
 use crate::{Done, cargo, licenses, print, rust_version, workflows};
 
 /// One call of cargo that has to succeed.
@@ -31,6 +33,10 @@ const STEPS: [Step; 5] = [
 
 /// Goes through all steps and stops at the first that fails.
 pub(crate) fn main() -> Done {
+    // A shell that starts this in the background ignores them, and tests send them.
+    for signal in [Signal::INT, Signal::QUIT, Signal::HUP] {
+        stop_ignoring(signal);
+    }
     workflows::main().map_err(|error| format!("xtask ci: workflows failed: {error}"))?;
     rust_version::main().map_err(|error| format!("xtask ci: Rust version failed: {error}"))?;
     for step in &STEPS {

@@ -72,6 +72,14 @@ pub fn ignore(signal: Signal) {
     unsafe { libc::signal(signal.as_raw(), libc::SIG_IGN) };
 }
 
+/// Gives a signal that this process ignores its usual effect again, also for programs that it starts.
+pub fn stop_ignoring(signal: Signal) {
+    if is_ignored(signal) {
+        // SAFETY: `SIG_DFL` is a valid disposition, and no handler is installed.
+        unsafe { libc::signal(signal.as_raw(), libc::SIG_DFL) };
+    }
+}
+
 /// Stops the process group of this process, as `Ctrl-Z` at its terminal would, and returns when this process goes on. Where no
 /// shell could continue the group, the system does not stop it.
 pub fn stop_group() -> io::Result<()> {

@@ -70,7 +70,7 @@ impl Model {
         Some(self.seen.insert(SeenQuestion { fits, ..seen }))
     }
 
-    /// What was drawn is on the screen now.
+    /// The drawn frame is on the screen now.
     pub(crate) fn shown(&mut self, now: Instant) {
         if let Some(seen) = &mut self.seen {
             seen.since.get_or_insert(now);

@@ -167,16 +167,21 @@ fn string(letters: &[char], start: usize) -> (String, usize) {
     (text, at)
 }
 
-/// Text between brackets, and where the code goes on.
-fn enclosed(letters: &[char], start: usize) -> (String, usize) {
-    let opener = letters.get(start).copied().unwrap_or('(');
-    let closer = match opener {
+/// The letter that ends a text which begins with this one: a bracket's other half, or the same letter.
+pub(super) fn closer_of(opener: char) -> char {
+    match opener {
         '(' => ')',
         '{' => '}',
         '[' => ']',
         '<' => '>',
         other => other,
-    };
+    }
+}
+
+/// Text between brackets, and where the code goes on.
+fn enclosed(letters: &[char], start: usize) -> (String, usize) {
+    let opener = letters.get(start).copied().unwrap_or('(');
+    let closer = closer_of(opener);
     let mut text = String::new();
     let mut open = 0_usize;
     for (at, letter) in letters.iter().enumerate().skip(start) {

@@ -1,6 +1,7 @@
 //! The tokens of Perl. The name of a variable keeps its sigil: `$x`, `@x`, `%x`.
 
 use crate::walk::program::lexer::Token;
+use crate::walk::tokens::closer_of;
 
 /// Signs, longest first.
 const SIGNS: [&str; 62] = [
@@ -251,13 +252,7 @@ impl PerlLexer {
     fn enclosed(&mut self, blanks: usize) -> Option<String> {
         self.skip(blanks);
         let opener = self.rest.chars().next()?;
-        let closer = match opener {
-            '(' => ')',
-            '{' => '}',
-            '[' => ']',
-            '<' => '>',
-            other => other,
-        };
+        let closer = closer_of(opener);
         let mut open = 0_usize;
         let mut is_escaped = false;
         for (at, letter) in self.rest.char_indices() {
