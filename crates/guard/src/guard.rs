@@ -11,6 +11,9 @@ use crate::walk::ScriptWalk;
 /// their length. Longer ones are for a person to look at.
 pub const LONGEST_SCRIPT: usize = 1 << 20;
 
+/// The longest script that is rehearsed, in bytes. What a longer one computes is a small part of it.
+const LONGEST_REHEARSED: usize = 16 << 10;
+
 /// The setting of a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Setting {
@@ -127,6 +130,11 @@ impl Guard {
         let incomplete = walk.trail.is_incomplete;
         let mut findings = std::mem::take(&mut walk.trail.findings);
         findings.extend(walk.budget.exhausted().and_then(|why| self.too_complex(&script, why)));
+        let is_split = walk.world.certainty.is_split;
+        if is_split && script.len() <= LONGEST_REHEARSED && findings.iter().all(|finding| finding.level == Level::Warn)
+        {
+            findings.extend(self.rehearse(&script, prelude));
+        }
         if !prelude.definitions.is_empty() {
             let definitions = marks::without_marks(&prelude.definitions);
             let text = format!("{definitions}{script}");
@@ -141,6 +149,19 @@ impl Guard {
         }
         findings.sort_by_key(|finding| (finding.span.start, std::cmp::Reverse(finding.level)));
         Verdict { findings, incomplete }
+    }
+
+    /// The refusals of a script that goes one way after the other.
+    fn rehearse(&self, script: &str, prelude: &Prelude) -> Vec<Finding> {
+        for answer in [true, false] {
+            let mut walk = ScriptWalk::rehearsal(self, script, prelude, answer);
+            walk.walk_script();
+            walk.trail.findings.retain(|finding| finding.level != Level::Warn);
+            if !walk.trail.findings.is_empty() || !walk.has_guessed() {
+                return walk.trail.findings;
+            }
+        }
+        Vec::new()
     }
 
     fn too_complex(&self, script: &str, why: &str) -> Option<Finding> {

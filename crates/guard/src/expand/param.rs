@@ -118,6 +118,9 @@ impl ScriptWalk<'_> {
                 self.world.certainty.lose();
                 return Base::One(self.world.shell.last_word.clone());
             }
+            "?" if self.is_rehearsal() => {
+                return Base::One(self.rehearsed_status().unwrap_or_else(|| SOME.to_string()));
+            }
             "PWD" if self.world.shell.variable("PWD").is_none() => return self.base(DIRECTORY, None),
             _ => {}
         }
@@ -156,6 +159,15 @@ impl ScriptWalk<'_> {
                 Some(text) => Base::One(text.to_owned()),
                 None => Base::Unset,
             },
+        }
+    }
+
+    /// The text of an element, for arithmetic.
+    pub(super) fn element_text(&mut self, name: &str, key: &str) -> Option<String> {
+        let value = self.value(name)?;
+        match self.element(&value, key) {
+            Base::One(text) => Some(text),
+            _ => None,
         }
     }
 

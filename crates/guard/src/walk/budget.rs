@@ -26,6 +26,12 @@ const STAGES: [(usize, WalkDetail); 5] = [
     (usize::MAX, WalkDetail { choices: 1, rounds: 1, calls: 1 }),
 ];
 
+/// The steps of a rehearsal. Scripts that compute a word take some hundreds.
+const REHEARSED_STEPS: usize = 6_000;
+
+/// The detail of a rehearsal.
+const REHEARSED: WalkDetail = WalkDetail { choices: 1, rounds: 512, calls: usize::MAX };
+
 /// The number of ways that a walk follows.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct WalkDetail {
@@ -45,13 +51,20 @@ pub(crate) struct WalkBudget {
     derived_left: usize,
     depth: usize,
     exhausted: Option<&'static str>,
+    /// The walk goes one way, so ways cannot multiply.
+    is_rehearsal: bool,
 }
 
 impl WalkBudget {
     /// The budget for a text of so many bytes.
     pub(super) fn for_text(bytes: usize) -> Self {
         let steps_left = MOST_STEPS + bytes / BYTES_A_STEP;
-        Self { steps_left, steps_spent: 0, derived_left: MOST_DERIVED, depth: 0, exhausted: None }
+        Self { steps_left, steps_spent: 0, derived_left: MOST_DERIVED, depth: 0, exhausted: None, is_rehearsal: false }
+    }
+
+    /// The budget for a rehearsal, whatever the text.
+    pub(super) fn for_rehearsal() -> Self {
+        Self { steps_left: REHEARSED_STEPS, is_rehearsal: true, ..Self::for_text(0) }
     }
 
     /// Why the walk has given up, in words that follow "this script is too complex to be judged: ".
@@ -81,6 +94,9 @@ impl WalkBudget {
 
     /// The detail at this length of the walk.
     pub(super) fn detail(&self) -> WalkDetail {
+        if self.is_rehearsal {
+            return REHEARSED;
+        }
         let [.., (_, last)] = STAGES;
         STAGES.iter().find(|(until, _)| self.steps_spent < *until).map_or(last, |(_, detail)| *detail)
     }
@@ -88,7 +104,7 @@ impl WalkBudget {
     /// True while the walk follows every way.
     pub(super) fn is_detailed(&self) -> bool {
         let [(until, _), ..] = STAGES;
-        self.steps_spent < until
+        self.is_rehearsal || self.steps_spent < until
     }
 
     /// Uses up text that the script has put together to run; false if that is too much.

@@ -10,6 +10,9 @@ use crate::walk::{Flow, ScriptWalk};
 /// The longest path that a directory may have, in bytes.
 const LONGEST_PATH: usize = 1024;
 
+/// The name under which `getopts` keeps its place in a word of several options. No variable is called that.
+const OPTION_PLACE: &str = "getopts ";
+
 /// Runs a builtin. The name comes along because some builtins share a function.
 type Builtin = fn(&mut ScriptWalk<'_>, &str, &[String]);
 
@@ -29,9 +32,11 @@ fn builtin_named(name: &str) -> Option<Builtin> {
         "mapfile" | "readarray" => |walk, _, arguments| walk.read_array(arguments),
         "getopts" => |walk, _, arguments| walk.read_option(arguments),
         "let" => |walk, _, arguments| {
+            let mut value = None;
             for expression in arguments {
-                walk.number(expression);
+                value = walk.number(expression);
             }
+            walk.tell_outcome(value.map(|value| value != 0));
         },
         "history" => |walk, _, arguments| {
             if let Some((_, line)) = arguments.split_first().filter(|(flag, _)| *flag == "-s") {
@@ -86,7 +91,11 @@ impl ScriptWalk<'_> {
             "exec" => {
                 let command = after_options(arguments, "a");
                 self.call(command.to_vec());
-                Some(if command.is_empty() { Flow::Next } else { Flow::Leaves })
+                Some(match command {
+                    [] => Flow::Next,
+                    _ if self.is_rehearsal() => Flow::Exits,
+                    _ => Flow::Leaves,
+                })
             }
             "builtin" | "noglob" | "nocorrect" => Some(self.call_ignoring_functions(arguments.to_vec())),
             // The index of an array is expanded once more.
@@ -261,21 +270,36 @@ impl ScriptWalk<'_> {
             return set("OPTARG", UNKNOWN.to_string());
         }
         let at = self.scalar("OPTIND").and_then(|at| at.parse::<usize>().ok()).unwrap_or(1);
-        let mut set = |name: &str, text: String| self.assign(name, ShellValue::Scalar(text), None);
+        // The place inside of `-abc`, and the word that it belongs to.
+        let place = self.scalar(OPTION_PLACE).unwrap_or_default();
+        let inside = place.split_once(' ').filter(|(word, _)| *word == at.to_string());
+        let inside = inside.and_then(|(_, inside)| inside.parse::<usize>().ok()).unwrap_or(0);
         let option = given.get(at.saturating_sub(1)).and_then(|word| word.strip_prefix('-'));
-        let Some(letter) = option.and_then(|option| option.chars().next()).filter(|letter| *letter != '-') else {
+        let letters_left = option.and_then(|option| option.get(inside..)).unwrap_or("");
+        let mut set = |name: &str, text: String| self.assign(name, ShellValue::Scalar(text), None);
+        let Some(letter) = letters_left.chars().next().filter(|letter| *letter != '-' || inside > 0) else {
             set(name, "?".to_owned());
+            set("OPTIND", (at + usize::from(option == Some("-"))).to_string());
             self.world.shell.read_failed = true;
+            self.tell_outcome(Some(false));
             return;
         };
-        let attached = option.and_then(|option| option.get(letter.len_utf8()..)).unwrap_or("").to_owned();
-        let takes_value = letters.contains(&format!("{letter}:"));
+        let attached = letters_left.get(letter.len_utf8()..).unwrap_or("").to_owned();
+        let is_known = letters.contains(letter) && letter != ':';
+        let takes_value = is_known && letters.contains(&format!("{letter}:"));
         let takes_word = takes_value && attached.is_empty();
-        set(name, letter.to_string());
+        set(name, if is_known { letter.to_string() } else { "?".to_owned() });
         if takes_value {
-            set("OPTARG", if takes_word { given.get(at).cloned().unwrap_or_default() } else { attached });
+            set("OPTARG", if takes_word { given.get(at).cloned().unwrap_or_default() } else { attached.clone() });
+        } else if letters.starts_with(':') && !is_known {
+            set("OPTARG", letter.to_string());
         }
-        set("OPTIND", (at + 1 + usize::from(takes_word)).to_string());
+        if takes_value || attached.is_empty() {
+            set("OPTIND", (at + 1 + usize::from(takes_word)).to_string());
+        } else {
+            set(OPTION_PLACE, format!("{at} {}", inside + letter.len_utf8()));
+        }
+        self.tell_outcome(Some(true));
     }
 
     /// A declaration whose words have been expanded already, as behind `builtin`.
@@ -433,6 +457,9 @@ impl ScriptWalk<'_> {
             self.world.certainty.lose();
             self.world.shell.read_failed = true;
         }
+        // A last line without its end is read, too, but `read` fails.
+        let is_known = !input.contains(UNKNOWN);
+        self.tell_outcome(is_known.then(|| input.contains(delimiter)));
         let (line, rest) = match input.split_once(delimiter) {
             Some((line, rest)) => (line.to_owned(), rest),
             None => (input.trim_end_matches('\n').to_owned(), ""),

@@ -11,7 +11,7 @@ use crate::walk::files::base_name;
 use crate::walk::interest::interest;
 use crate::walk::state::ShellValue;
 use crate::walk::variables::CallKey;
-use crate::walk::{Flow, MOST_RECURSION, ScriptWalk};
+use crate::walk::{Flow, MOST_RECURSION, ScriptWalk, rehearse};
 
 /// Programs that a glob in the place of a command may mean: the ones that the rules and the resolver care about.
 const BY_GLOB: [&str; 14] = [
@@ -58,10 +58,13 @@ impl ScriptWalk<'_> {
         self.budget.spend(words.len() / 32);
         let channels = self.open_channels(&simple.redirects);
         if words.is_empty() {
+            self.world.certainty.status = self.is_rehearsal().then_some(true);
             for assign in &simple.assigns {
                 self.assignment(assign);
             }
-            self.world.certainty.status = None;
+            if !self.is_rehearsal() {
+                self.world.certainty.status = None;
+            }
             // `$(< file)` is the text of the file.
             if simple.assigns.is_empty()
                 && self.world.nested > 0
@@ -95,17 +98,22 @@ impl ScriptWalk<'_> {
         let first = words.first().map_or("", String::as_str);
         let keeps_status =
             self.world.shell.functions.contains_key(first) || matches!(first, "exit" | "return") && !is_doubtful;
-        let is_plain = simple.redirects.is_empty() && !is_doubtful;
+        let is_plain = (simple.redirects.is_empty() || self.is_rehearsal()) && !is_doubtful;
         let outcome = if keeps_status || !is_plain { None } else { self.outcome_of(&words) };
+        if self.is_rehearsal() && !matches!(first, "exit" | "return") {
+            self.world.certainty.status = None;
+        }
         let flow = self.run_with_channels(channels, |walk| walk.call_with_choices(key, words));
-        if !keeps_status || !simple.redirects.is_empty() {
+        if self.is_rehearsal() {
+            self.world.certainty.status = outcome.or(self.world.certainty.status);
+        } else if !keeps_status || !simple.redirects.is_empty() {
             self.world.certainty.status = outcome;
         }
         for (name, variable) in before.into_iter().rev() {
             self.world.shell.restore(&name, variable);
         }
         self.world.shell.last_word = last_word;
-        if simple.redirects.is_empty() { flow } else { flow.or_others() }
+        if simple.redirects.is_empty() || self.is_rehearsal() { flow } else { flow.or_others() }
     }
 
     /// Notes a command for the interceptor.
@@ -182,7 +190,14 @@ impl ScriptWalk<'_> {
         }
     }
 
-    fn assign_element(&mut self, name: &str, key: &str, text: String, append: bool, origin: Option<Rc<str>>) {
+    pub(crate) fn assign_element(
+        &mut self,
+        name: &str,
+        key: &str,
+        text: String,
+        append: bool,
+        origin: Option<Rc<str>>,
+    ) {
         // Two tables of bash that change the meaning of a command.
         if name == "BASH_ALIASES" {
             let line = self.world.line;
@@ -323,10 +338,12 @@ impl ScriptWalk<'_> {
         let name = words.next().unwrap_or_default();
         let levels = self.world.calls.iter().filter(|open| **open == name).count();
         // Deeper calls would go ways that the walk has been certain not to go so far, so the last one goes every way.
-        let goes_every_way = levels == MOST_RECURSION && self.is_certain();
-        let is_recursive = levels >= MOST_RECURSION && !goes_every_way;
+        let most = if self.is_rehearsal() { rehearse::MOST_RECURSION } else { MOST_RECURSION };
+        let goes_every_way = levels == most && self.is_certain() && !self.is_rehearsal();
+        let is_recursive = levels >= most && !goes_every_way;
         if is_recursive || self.is_called_enough(&name, words.as_slice()) {
             self.write(&UNKNOWN.to_string());
+            self.world.certainty.is_split = true;
             // It may change anything once more.
             self.world.shell.outside.is_altered = true;
             return Flow::Next;
@@ -335,18 +352,15 @@ impl ScriptWalk<'_> {
         let before = std::mem::replace(&mut self.world.shell.arguments, Rc::new(words.collect()));
         let locals_before = self.world.locals.len();
         let extent = self.trail.extent;
-        if goes_every_way {
-            self.run_inexactly(|walk| walk.run_command(body));
-        } else {
-            self.run_command(body);
-        }
+        let flow =
+            if goes_every_way { self.run_inexactly(|walk| walk.run_command(body)) } else { self.run_command(body) };
         self.trail.extent = extent;
         for (name, variable) in self.world.locals.split_off(locals_before).into_iter().rev() {
             self.world.shell.restore(&name, variable);
         }
         self.world.shell.arguments = before;
         self.world.calls.pop();
-        Flow::Next
+        if flow == Flow::Exits { flow } else { Flow::Next }
     }
 
     /// Counts a call of a function; true if it was called so often that one more with these arguments shows nothing new.

@@ -24,6 +24,10 @@ pub(crate) struct Certainty {
     inexact_loops: usize,
     /// A variable was read that may have another value.
     read_doubtful: bool,
+    /// The number that a failed command has ended with, in a rehearsal.
+    pub(super) code: u8,
+    /// The walk has followed more than one way.
+    pub(crate) is_split: bool,
 }
 
 impl Certainty {
@@ -46,6 +50,9 @@ impl Certainty {
 impl ScriptWalk<'_> {
     /// True if the walk knows exactly what bash would do at this place.
     pub(super) fn is_certain(&self) -> bool {
+        if self.is_rehearsal() {
+            return true;
+        }
         let shell = &self.world.shell;
         let certainty = &self.world.certainty;
         !certainty.is_lost
@@ -68,6 +75,10 @@ impl ScriptWalk<'_> {
 
     /// Runs a loop that bash may go through more or less often than the walk does.
     pub(super) fn run_inexactly(&mut self, inner: impl FnOnce(&mut Self) -> Flow) -> Flow {
+        if self.is_rehearsal() {
+            return inner(self);
+        }
+        self.world.certainty.is_split = true;
         self.world.certainty.inexact_loops += 1;
         let flow = inner(self);
         self.world.certainty.inexact_loops -= 1;
@@ -92,6 +103,9 @@ impl ScriptWalk<'_> {
 
     /// The effect of `exit` and `return` on the commands behind them. `status` is the operand.
     pub(super) fn leave(&mut self, name: &str, status: Option<&String>) -> Flow {
+        if self.is_rehearsal() {
+            return self.rehearse_leaving(name, status);
+        }
         if let Some(number) = status {
             self.world.certainty.status = number.parse::<u8>().ok().map(|number| number == 0);
         }
@@ -138,7 +152,7 @@ impl ScriptWalk<'_> {
     /// The outcome of `[[ … ]]`.
     pub(super) fn outcome_of_words(&mut self, words: &[ShellWord]) -> Option<bool> {
         let runs = |word: &ShellWord| word.pieces.iter().any(WordPiece::has_substitution);
-        if !self.is_certain() || words.iter().any(runs) {
+        if !self.is_certain() || !self.is_rehearsal() && words.iter().any(runs) {
             return None;
         }
         self.world.certainty.take_doubtful();
@@ -229,7 +243,7 @@ impl ScriptWalk<'_> {
     }
 
     /// True if a text fits a pattern; none if that is not certain.
-    fn fits(&mut self, text: &str, pattern: &ShellWord) -> Option<bool> {
+    pub(super) fn fits(&mut self, text: &str, pattern: &ShellWord) -> Option<bool> {
         let pattern = self.expand_pattern(pattern);
         let (text, pattern) = without_same_root(text, &pattern);
         let is_alive = |letter: char| matches!(letter, STAR | ONE | SET);

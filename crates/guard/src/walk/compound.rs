@@ -54,6 +54,9 @@ impl ScriptWalk<'_> {
     }
 
     fn run_joined(&mut self, item: &AndOrList) -> Flow {
+        if self.is_rehearsal() {
+            return self.rehearse_joined(item);
+        }
         let start = self.world.out.len();
         let mut flow = self.run_pipeline(&item.first);
         let mut sure = usually_succeeds(&item.first);
@@ -97,7 +100,7 @@ impl ScriptWalk<'_> {
             }
             match (joint, leaves) {
                 // `cd x || exit` goes on only where it succeeded.
-                (_, Flow::Leaves | Flow::Returns) => {
+                (_, Flow::Leaves | Flow::Returns | Flow::Exits | Flow::Breaks(_) | Flow::Continues(_)) => {
                     if *joint == Joint::Or || !sure {
                         std::mem::swap(&mut self.world.shell, &mut before);
                         self.rule_out(comparison.as_ref(), *joint == Joint::And);
@@ -122,10 +125,12 @@ impl ScriptWalk<'_> {
         flow
     }
 
-    fn run_pipeline(&mut self, pipeline: &Pipeline) -> Flow {
+    pub(super) fn run_pipeline(&mut self, pipeline: &Pipeline) -> Flow {
         if let [stage] = pipeline.stages.as_slice() {
             let flow = self.run_command(stage);
-            if pipeline.prefixed {
+            if self.is_rehearsal() {
+                self.rehearse_outcome(pipeline);
+            } else if pipeline.prefixed {
                 self.world.certainty.status = None;
             }
             return flow;
@@ -139,7 +144,11 @@ impl ScriptWalk<'_> {
                 let before = std::mem::replace(&mut self.world.shell.input, input.unwrap_or_default().into());
                 let flow = self.run_command(stage);
                 self.world.shell.input = before;
-                self.world.certainty.status = None;
+                if self.is_rehearsal() {
+                    self.rehearse_outcome(pipeline);
+                } else {
+                    self.world.certainty.status = None;
+                }
                 return flow;
             }
             let written = self.capturing(|walk| {
@@ -157,7 +166,11 @@ impl ScriptWalk<'_> {
                 self.write(&written);
             }
         }
-        self.world.certainty.status = None;
+        if self.is_rehearsal() {
+            self.rehearse_outcome(pipeline);
+        } else {
+            self.world.certainty.status = None;
+        }
         Flow::Next
     }
 
@@ -174,7 +187,7 @@ impl ScriptWalk<'_> {
                 self.trail.extent = *extent;
                 let flow = self.run_redirected(redirects, |walk| walk.run_compound(body));
                 // A command whose file cannot be opened does not run.
-                if redirects.is_empty() {
+                if redirects.is_empty() || self.is_rehearsal() {
                     flow
                 } else {
                     self.world.certainty.status = None;
@@ -210,13 +223,13 @@ impl ScriptWalk<'_> {
                 } else {
                     self.for_each(name, words.as_deref(), body)
                 };
-                self.world.certainty.status = None;
+                self.forget_status();
                 flow
             }
             Compound::ForArith { head, body } => self.run_inexactly(|walk| walk.for_arithmetic(head, body)),
             Compound::Case { subject, arms } => {
                 let flow = self.run_case(subject, arms);
-                self.world.certainty.status = None;
+                self.forget_status();
                 flow
             }
             Compound::Test(words) => self.run_with_choices(&mut |walk| {
@@ -246,10 +259,18 @@ impl ScriptWalk<'_> {
                 Flow::Next
             }
             Compound::Arith(pieces) => self.run_with_choices(&mut |walk| {
-                walk.arithmetic(pieces);
-                walk.world.certainty.status = None;
+                let value = walk.arithmetic(pieces);
+                walk.world.certainty.status =
+                    value.parse::<i64>().ok().map(|value| value != 0).filter(|_| walk.is_rehearsal());
                 Flow::Next
             }),
+        }
+    }
+
+    /// Forgets the status of a compound command, which is that of its last one.
+    fn forget_status(&mut self) {
+        if !self.is_rehearsal() {
+            self.world.certainty.status = None;
         }
     }
 
@@ -268,6 +289,9 @@ impl ScriptWalk<'_> {
 
     /// `case`: every arm is taken, and none of them unless one catches all.
     fn run_case(&mut self, subject: &ShellWord, arms: &[CaseArm]) -> Flow {
+        if self.is_rehearsal() {
+            return self.rehearse_case(subject, arms);
+        }
         self.world.certainty.take_doubtful();
         let mut texts = Vec::new();
         self.run_with_choices(&mut |walk| {
@@ -281,6 +305,7 @@ impl ScriptWalk<'_> {
         {
             return taken.first().map_or(Flow::Next, |arm| self.run_list(&arm.body));
         }
+        self.world.certainty.is_split = true;
         let before = self.world.shell.clone();
         let mut joined: Option<ShellState> = None;
         let mut catches_all = false;
@@ -288,7 +313,7 @@ impl ScriptWalk<'_> {
         let mut fallen: Option<ShellState> = None;
         let start = self.world.out.len();
         let mut ends = Vec::with_capacity(arms.len());
-        for CaseArm { patterns, body, falls_through } in arms {
+        for CaseArm { patterns, body, falls_through, .. } in arms {
             self.world.shell = match &fallen {
                 Some(fallen) => fallen.clone().join(&before),
                 None => before.clone(),
@@ -323,6 +348,9 @@ impl ScriptWalk<'_> {
     }
 
     fn run_branches(&mut self, arms: &[(List, List)], otherwise: Option<&List>) -> Flow {
+        if self.is_rehearsal() {
+            return self.rehearse_branches(arms, otherwise);
+        }
         let mut joined: Option<ShellState> = None;
         let start = self.world.out.len();
         let mut ends = Vec::with_capacity(arms.len() + 1);
@@ -340,6 +368,7 @@ impl ScriptWalk<'_> {
                 Some(false) => continue,
                 None => {}
             }
+            self.world.certainty.is_split = true;
             let before = self.world.shell.clone();
             let comparison = Comparison::of_list(condition);
             self.rule_out(comparison.as_ref(), false);
@@ -395,7 +424,7 @@ fn unchecked_move(item: &AndOrList) -> Option<bool> {
 }
 
 /// True if a pipeline is expected to work, so that the command behind `&&` counts as run.
-fn usually_succeeds(pipeline: &Pipeline) -> bool {
+pub(super) fn usually_succeeds(pipeline: &Pipeline) -> bool {
     let [ShellCommand::Simple(simple)] = pipeline.stages.as_slice() else { return false };
     match simple.words.first() {
         None => true,

@@ -35,6 +35,7 @@ mod narrow;
 mod print;
 mod program;
 mod redirect;
+mod rehearse;
 mod runners;
 mod sed;
 mod shells;
@@ -59,6 +60,7 @@ use crate::syntax::Parser;
 use crate::syntax::ast::List;
 
 use budget::WalkBudget;
+use rehearse::Rehearsal;
 use trail::Trail;
 use variables::VariableChoices;
 use world::World;
@@ -78,17 +80,23 @@ pub(crate) enum Flow {
     Leaves,
     /// The function ends here, for certain.
     Returns,
+    /// The shell ends here. Only in a rehearsal, like the next two.
+    Exits,
+    /// So many loops end here.
+    Breaks(u8),
+    /// The next round of the loop at this level begins.
+    Continues(u8),
 }
 
 impl Flow {
     /// True if nothing behind the command runs, for certain.
     fn is_end(self) -> bool {
-        self == Self::Returns
+        !matches!(self, Self::Next | Self::Leaves)
     }
 
     /// The flow if it is one of several, of which not all are known.
     fn or_others(self) -> Self {
-        if self.is_end() { Self::Leaves } else { self }
+        if self == Self::Returns { Self::Leaves } else { self }
     }
 }
 
@@ -102,6 +110,8 @@ pub(crate) struct ScriptWalk<'g> {
     /// The findings, and the way to the current command.
     pub(crate) trail: Trail<'g>,
     choices: VariableChoices,
+    /// The walk goes one way; none if it follows every way.
+    rehearsal: Option<Rehearsal>,
 }
 
 impl<'g> ScriptWalk<'g> {
@@ -113,7 +123,21 @@ impl<'g> ScriptWalk<'g> {
             world: World::new(prelude),
             trail: Trail::new(text, script_start),
             choices: VariableChoices::default(),
+            rehearsal: None,
         }
+    }
+
+    /// A walk that goes one way, with the same answer to everything that is not known.
+    pub(crate) fn rehearsal(guard: &'g Guard, text: &'g str, prelude: &'g Prelude, answer: bool) -> Self {
+        let mut walk = Self::new(guard, (text, 0), prelude);
+        walk.budget = WalkBudget::for_rehearsal();
+        walk.rehearsal = Some(Rehearsal::new(answer));
+        walk
+    }
+
+    /// True if a rehearsal had to answer questions, so that another answer may lead elsewhere.
+    pub(crate) fn has_guessed(&self) -> bool {
+        self.rehearsal.is_some_and(|rehearsal| rehearsal.asked > 0)
     }
 
     /// Walks through the definitions and the whole script.

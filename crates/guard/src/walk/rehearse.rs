@@ -1,0 +1,264 @@
+//! A rehearsal: one way through the script, followed exactly.
+//!
+//! A walk follows every way at once and joins the values afterwards. It therefore loses values that a script computes: the word that a
+//! loop puts together letter by letter, the arm of a `case` that a table leads to. A rehearsal goes one way, as bash would. Loops go on while
+//! their condition holds, one arm of a `case` is taken, `break` breaks. A question whose answer is not known is answered the same way each time.
+//!
+//! It comes after a walk that refuses nothing and adds refusals to it. Whatever a rehearsal does not see, the walk has judged.
+
+use crate::marks::has_mark;
+use crate::syntax::ast::{AndOrList, CaseArm, Joint, List, Pipeline, ShellCommand, ShellWord};
+use crate::walk::compound::usually_succeeds;
+use crate::walk::narrow::Comparison;
+use crate::walk::state::ShellValue;
+use crate::walk::{Flow, ScriptWalk};
+
+/// The most rounds of a loop whose condition is not known.
+const UNKNOWN_ROUNDS: usize = 1;
+
+/// The deepest recursion of one function in a rehearsal.
+pub(super) const MOST_RECURSION: usize = 12;
+
+/// The answers of a rehearsal to questions that nothing in the script answers.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Rehearsal {
+    /// The answer to every such question.
+    pub(super) answer: bool,
+    /// The number of questions so far.
+    pub(super) asked: usize,
+}
+
+impl Rehearsal {
+    pub(super) fn new(answer: bool) -> Self {
+        Self { answer, asked: 0 }
+    }
+}
+
+impl ScriptWalk<'_> {
+    /// True if this walk goes one way.
+    pub(crate) fn is_rehearsal(&self) -> bool {
+        self.rehearsal.is_some()
+    }
+
+    /// Answers a question that nothing in the script answers.
+    fn answered(&mut self) -> bool {
+        match &mut self.rehearsal {
+            Some(rehearsal) => {
+                rehearsal.asked += 1;
+                rehearsal.answer
+            }
+            None => true,
+        }
+    }
+
+    fn questions(&self) -> usize {
+        self.rehearsal.map_or(0, |rehearsal| rehearsal.asked)
+    }
+
+    /// True if the last command has succeeded, as far as the rehearsal goes. Commands that nobody tests succeed.
+    fn has_succeeded(&mut self, pipeline: &Pipeline) -> bool {
+        match self.world.certainty.status {
+            Some(status) => status,
+            None if usually_succeeds(pipeline) => true,
+            None => self.answered(),
+        }
+    }
+
+    /// `a && b || c`
+    pub(super) fn rehearse_joined(&mut self, item: &AndOrList) -> Flow {
+        let mut flow = self.run_pipeline(&item.first);
+        let mut last = &item.first;
+        for (joint, pipeline) in &item.rest {
+            if flow.is_end() {
+                return flow;
+            }
+            let succeeded = self.has_succeeded(last);
+            self.world.certainty.status = Some(succeeded);
+            if succeeded == (*joint == Joint::And) {
+                self.narrow_by(Comparison::of(last).as_ref(), succeeded);
+                flow = self.run_pipeline(pipeline);
+                last = pipeline;
+            }
+        }
+        flow
+    }
+
+    /// Keeps the values of a variable that fit the answer to a test of it.
+    fn narrow_by(&mut self, comparison: Option<&Comparison>, succeeded: bool) {
+        self.rule_out(comparison, !succeeded);
+        self.narrow_to(comparison, succeeded);
+    }
+
+    /// The answer of a list that a branch or a loop depends on.
+    fn rehearse_condition(&mut self, condition: &List) -> Result<bool, Flow> {
+        let flow = self.run_list(condition);
+        if flow.is_end() {
+            return Err(flow);
+        }
+        Ok(match self.world.certainty.status {
+            Some(status) => status,
+            None => self.answered(),
+        })
+    }
+
+    pub(super) fn rehearse_branches(&mut self, arms: &[(List, List)], otherwise: Option<&List>) -> Flow {
+        for (condition, body) in arms {
+            let comparison = Comparison::of_list(condition);
+            match self.rehearse_condition(condition) {
+                Ok(true) => {
+                    self.narrow_by(comparison.as_ref(), true);
+                    return self.run_list(body);
+                }
+                Ok(false) => self.narrow_by(comparison.as_ref(), false),
+                Err(flow) => return flow,
+            }
+        }
+        self.world.certainty.status = Some(true);
+        otherwise.map_or(Flow::Next, |body| self.run_list(body))
+    }
+
+    /// `case`: the first arm that fits, and those that it falls through to.
+    pub(super) fn rehearse_case(&mut self, subject: &ShellWord, arms: &[CaseArm]) -> Flow {
+        self.note_tested(std::slice::from_ref(subject));
+        let text = self.expand_text(subject);
+        let mut falls = false;
+        for CaseArm { patterns, body, falls_through, tests_on } in arms {
+            if !falls {
+                let mut fits = false;
+                for pattern in patterns {
+                    fits = match self.fits(&text, pattern) {
+                        Some(fits) => fits,
+                        None => self.answered(),
+                    };
+                    if fits {
+                        break;
+                    }
+                }
+                if !fits {
+                    continue;
+                }
+            }
+            let flow = self.run_list(body);
+            if flow.is_end() || !*falls_through {
+                return flow;
+            }
+            falls = !*tests_on;
+        }
+        Flow::Next
+    }
+
+    pub(super) fn rehearse_loop(&mut self, condition: &List, body: &List, is_until: bool) -> Flow {
+        let mut unknown = 0;
+        for _ in 0..self.budget.detail().rounds {
+            let asked = self.questions();
+            match self.rehearse_condition(condition) {
+                Ok(holds) if holds == is_until => break,
+                Ok(_) => {}
+                Err(flow) => return flow.out_of_loop().unwrap_or(Flow::Next),
+            }
+            unknown += usize::from(self.questions() > asked);
+            if unknown > UNKNOWN_ROUNDS || self.budget.is_exhausted() {
+                break;
+            }
+            self.budget.spend(1);
+            let flow = self.run_list(body);
+            if let Some(flow) = flow.out_of_loop() {
+                return flow;
+            }
+        }
+        self.world.certainty.status = Some(true);
+        Flow::Next
+    }
+
+    /// `for ((first; condition; step))`
+    pub(super) fn rehearse_arithmetic(&mut self, head: &str, body: &List) -> Flow {
+        let mut parts = head.split(';');
+        let (first, condition, step) = (parts.next(), parts.next().unwrap_or(""), parts.next().unwrap_or(""));
+        self.number(first.unwrap_or(""));
+        let mut unknown = 0;
+        for _ in 0..self.budget.detail().rounds {
+            let goes_on = if condition.trim().is_empty() { Some(1) } else { self.number(condition) };
+            unknown += usize::from(goes_on.is_none());
+            if goes_on == Some(0) || unknown > UNKNOWN_ROUNDS || self.budget.is_exhausted() {
+                break;
+            }
+            self.budget.spend(1);
+            if let Some(flow) = self.run_list(body).out_of_loop() {
+                return flow;
+            }
+            self.number(step);
+        }
+        self.world.certainty.status = Some(true);
+        Flow::Next
+    }
+
+    pub(super) fn rehearse_each(&mut self, name: &str, values: Vec<String>, body: &List) -> Flow {
+        for value in values.into_iter().take(self.budget.detail().rounds) {
+            if self.budget.is_exhausted() {
+                break;
+            }
+            self.budget.spend(1);
+            self.assign(name, ShellValue::Scalar(value), None);
+            if let Some(flow) = self.run_list(body).out_of_loop() {
+                return flow;
+            }
+        }
+        Flow::Next
+    }
+
+    /// The outcome of a pipeline with its `!`.
+    pub(super) fn rehearse_outcome(&mut self, pipeline: &Pipeline) {
+        if !pipeline.negated {
+            return;
+        }
+        let asks = |command: &ShellCommand| !matches!(command, ShellCommand::Function { .. });
+        let succeeded = match self.world.certainty.status {
+            Some(status) => status,
+            None if pipeline.stages.last().is_some_and(asks) => self.answered(),
+            None => true,
+        };
+        self.world.certainty.status = Some(!succeeded);
+    }
+
+    /// Notes the outcome of a builtin, for a rehearsal.
+    pub(super) fn tell_outcome(&mut self, outcome: Option<bool>) {
+        if self.is_rehearsal() {
+            self.world.certainty.status = outcome;
+        }
+    }
+
+    /// The status of a command in a rehearsal, as `$?` has it.
+    pub(crate) fn rehearsed_status(&self) -> Option<String> {
+        let certainty = &self.world.certainty;
+        self.rehearsal?;
+        certainty.status.map(|status| if status { "0".to_owned() } else { certainty.code.max(1).to_string() })
+    }
+
+    /// The effect of `exit`, `return`, `break` and `continue`.
+    pub(super) fn rehearse_leaving(&mut self, name: &str, operand: Option<&String>) -> Flow {
+        let number = operand.filter(|text| !has_mark(text)).and_then(|text| text.parse::<u8>().ok());
+        match name {
+            "break" => return Flow::Breaks(number.unwrap_or(1).max(1)),
+            "continue" => return Flow::Continues(number.unwrap_or(1).max(1)),
+            _ => {}
+        }
+        if let Some(number) = number {
+            self.world.certainty.status = Some(number == 0);
+            self.world.certainty.code = number;
+        }
+        if name == "exit" { Flow::Exits } else { Flow::Returns }
+    }
+}
+
+impl Flow {
+    /// The flow behind a loop, if a round of it with this flow was the last one.
+    fn out_of_loop(self) -> Option<Self> {
+        match self {
+            Self::Breaks(levels) if levels > 1 => Some(Self::Breaks(levels - 1)),
+            Self::Continues(levels) if levels > 1 => Some(Self::Continues(levels - 1)),
+            Self::Breaks(_) => Some(Self::Next),
+            Self::Returns | Self::Exits => Some(self),
+            Self::Next | Self::Leaves | Self::Continues(_) => None,
+        }
+    }
+}
