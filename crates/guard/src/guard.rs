@@ -130,10 +130,9 @@ impl Guard {
         let incomplete = walk.trail.is_incomplete;
         let mut findings = std::mem::take(&mut walk.trail.findings);
         findings.extend(walk.budget.exhausted().and_then(|why| self.too_complex(&script, why)));
-        let is_split = walk.world.certainty.is_split;
-        if is_split && script.len() <= LONGEST_REHEARSED && findings.iter().all(|finding| finding.level == Level::Warn)
-        {
-            findings.extend(self.rehearse(&script, prelude));
+        let is_followed = walk.budget.exhausted().is_none();
+        if walk.world.certainty.is_split && is_followed && script.len() <= LONGEST_REHEARSED {
+            self.rehearse(&script, prelude, &mut findings);
         }
         if !prelude.definitions.is_empty() {
             let definitions = marks::without_marks(&prelude.definitions);
@@ -151,17 +150,26 @@ impl Guard {
         Verdict { findings, incomplete }
     }
 
-    /// The refusals of a script that goes one way after the other.
-    fn rehearse(&self, script: &str, prelude: &Prelude) -> Vec<Finding> {
+    /// Goes through a script one way after the other, for refusals that are missing, or that no way leads to.
+    fn rehearse(&self, script: &str, prelude: &Prelude, findings: &mut Vec<Finding>) {
+        let is_refusal = |finding: &Finding| finding.level != Level::Warn;
         for answer in [true, false] {
             let mut walk = ScriptWalk::rehearsal(self, script, prelude, answer);
             walk.walk_script();
-            walk.trail.findings.retain(|finding| finding.level != Level::Warn);
-            if !walk.trail.findings.is_empty() || !walk.has_guessed() {
-                return walk.trail.findings;
+            let is_exact = walk.is_exact();
+            let mut refusals = std::mem::take(&mut walk.trail.findings);
+            refusals.retain(is_refusal);
+            if findings.iter().any(is_refusal) {
+                if is_exact && refusals.is_empty() {
+                    findings.retain(|finding| !is_refusal(finding));
+                }
+                return;
+            }
+            findings.append(&mut refusals);
+            if findings.iter().any(is_refusal) || !walk.has_guessed() {
+                return;
             }
         }
-        Vec::new()
     }
 
     fn too_complex(&self, script: &str, why: &str) -> Option<Finding> {

@@ -97,11 +97,9 @@ impl<'t> ArithReader<'t> {
         let rest = self.rest.trim_start();
         let Some(after) = rest.strip_prefix(operator) else { return false };
         let is_longer = match operator {
-            "|" | "&" => after.starts_with(operator) || after.starts_with('='),
-            "<" | ">" => after.starts_with(operator) || after.starts_with('='),
+            "|" | "&" | "<" | ">" => after.starts_with(operator) || after.starts_with('='),
             "*" => after.starts_with(['*', '=']),
-            "=" | "!" => after.starts_with('='),
-            "+" | "-" | "/" | "%" | "^" | "<<" | ">>" => after.starts_with('='),
+            "=" | "!" | "+" | "-" | "/" | "%" | "^" | "<<" | ">>" => after.starts_with('='),
             _ => false,
         };
         if is_longer {

@@ -10,7 +10,7 @@ pub(crate) use param::unescape_all;
 
 use std::rc::Rc;
 
-use crate::marks::{HOME, ONE, SET, SOME, STAR, UNKNOWN};
+use crate::marks::{HOME, ONE, SET, SOME, STAR, TREE, UNKNOWN};
 use crate::syntax::ast::{List, ShellWord, WordPiece};
 use crate::walk::ScriptWalk;
 use crate::walk::state::DIRECTORY;
@@ -223,8 +223,14 @@ impl ScriptWalk<'_> {
     fn push_live(&self, text: &str, fields: &mut FieldList) {
         fields.touch();
         let closed = text.rfind(']').unwrap_or(0);
-        for (at, letter) in text.char_indices() {
-            fields.push_letter(self.live_letter(letter, at + 1 < closed));
+        let goes_deep = self.world.shell.stars_go_deep && text.contains("**");
+        let mut letters = text.char_indices().peekable();
+        while let Some((at, letter)) = letters.next() {
+            if goes_deep && letter == '*' && letters.next_if(|(_, next)| *next == '*').is_some() {
+                fields.push_letter(TREE);
+            } else {
+                fields.push_letter(self.live_letter(letter, at + 1 < closed));
+            }
         }
     }
 

@@ -50,8 +50,9 @@ impl ScriptWalk<'_> {
         let mut index = param.index.clone();
         if param.indirect {
             if matches!(param.change, ParamChange::Names) {
-                let names: Vec<String> =
+                let mut names: Vec<String> =
                     self.world.shell.names().filter(|other| other.starts_with(&name)).map(str::to_owned).collect();
+                names.sort();
                 return self.push_base(Base::Many { items: names, joined: false, positional: false }, mode, fields);
             }
             if matches!(param.index, Some(Index::All | Index::Joined)) {
@@ -63,7 +64,15 @@ impl ScriptWalk<'_> {
                 _ => return self.push_base(Base::Outside, mode, fields),
             }
         }
-        let base = self.base(&name, index.as_ref());
+        let mut base = self.base(&name, index.as_ref());
+        // With `set -u`, the script ends here.
+        if self.world.shell.stops_at_unset
+            && matches!((&base, &index), (Base::Unset, None | Some(Index::At(_))))
+            && !matches!(param.change, ParamChange::Fallback { .. })
+            && self.world.shell.outside.lacks(&name)
+        {
+            base = Base::One(SOME.to_string());
+        }
         if param.length {
             let text = match base {
                 Base::Many { items, .. } => items.len().to_string(),
@@ -118,9 +127,20 @@ impl ScriptWalk<'_> {
                 self.world.certainty.lose();
                 return Base::One(self.world.shell.last_word.clone());
             }
-            "?" if self.is_rehearsal() => {
+            "?" => {
+                self.world.certainty.is_split = true;
                 return Base::One(self.rehearsed_status().unwrap_or_else(|| SOME.to_string()));
             }
+            "-" => return Base::One(self.world.shell.option_letters()),
+            "FUNCNAME" => {
+                let is_function = |open: &&String| !open.contains(' ');
+                let names = self.world.calls.iter().rev().filter(is_function).cloned().collect();
+                return self.part_of(&ShellValue::list(names), index);
+            }
+            "BASH_EXECUTION_STRING" if !self.world.shell.is_child => {
+                return Base::One(self.trail.script().to_owned());
+            }
+            "SHELLOPTS" => return Base::One("braceexpand:hashall:interactive-comments".to_owned()),
             "PWD" if self.world.shell.variable("PWD").is_none() => return self.base(DIRECTORY, None),
             _ => {}
         }
@@ -148,12 +168,17 @@ impl ScriptWalk<'_> {
                 None => Base::Unset,
             };
         };
+        self.part_of(&value, index)
+    }
+
+    /// The part of a value that an index means.
+    fn part_of(&mut self, value: &ShellValue, index: Option<&Index>) -> Base {
         match index {
             Some(Index::All) => Base::Many { items: value.all(), joined: false, positional: false },
             Some(Index::Joined) => Base::Many { items: value.all(), joined: true, positional: false },
             Some(Index::At(word)) => {
                 let key = self.expand_text(word);
-                self.element(&value, &key)
+                self.element(value, &key)
             }
             None => match value.scalar() {
                 Some(text) => Base::One(text.to_owned()),

@@ -50,6 +50,13 @@ impl Parser<'_> {
         let name = rest.get(..size).unwrap_or("").to_owned();
         self.at += size;
         let index = if self.peek() == Some(b'[') {
+            // The brace that closes it comes first where the bracket is none: `${x[}`.
+            let end = self.behind_matching(self.at, MatchedGroup::Brace)?;
+            let has_bracket = self.rest().find(']').is_some_and(|at| end.is_none_or(|end| self.at + at < end));
+            if !has_bracket {
+                self.skip_group(MatchedGroup::Brace)?;
+                return Ok(None);
+            }
             Some(if self.take("[@]") {
                 Index::All
             } else if self.take("[*]") {

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use crate::marks::{UNKNOWN, is_mark};
+use crate::marks::{UNKNOWN, is_mark, is_vague};
 use crate::walk::files::normalized;
 use crate::walk::state::ShellValue;
 use crate::walk::{Flow, ScriptWalk};
@@ -51,12 +51,19 @@ fn builtin_named(name: &str) -> Option<Builtin> {
         // A builtin that is turned off is a program, which may do something else.
         "enable" => |walk, _, _| walk.world.certainty.lose(),
         // Nothing that the walk follows changes.
-        ":" | "true" | "false" | "test" | "[" | "wait" | "sleep" | "umask" | "ulimit" | "kill" | "jobs" | "fg"
-        | "bg" | "disown" | "bind" | "complete" | "touch" | "chmod" | "chown" | "rm" | "rmdir" => |_, _, _| {},
+        ":" | "true" | "false" | "test" | "[" | "wait" | "sleep" | "umask" | "ulimit" | "jobs" | "fg" | "bg"
+        | "disown" | "bind" | "complete" | "touch" | "chmod" | "chown" | "rm" => |_, _, _| {},
+        "kill" => |walk, _, arguments| walk.signal_itself(arguments),
         "mkdir" => |walk, _, arguments| {
             for path in arguments.iter().filter(|word| !word.starts_with('-')) {
                 let path = walk.absolute(path);
                 walk.world.files.note_made(path);
+            }
+        },
+        "rmdir" => |walk, _, arguments| {
+            for path in arguments.iter().filter(|word| !word.starts_with('-')) {
+                let path = walk.absolute(path);
+                walk.world.files.forget_made(&path);
             }
         },
         "mkfifo" => |walk, _, arguments| {
@@ -156,9 +163,7 @@ impl ScriptWalk<'_> {
         let before = self.directory();
         let next = match (name, target.map(String::as_str)) {
             ("cd", Some(path)) if path.starts_with(|letter: char| letter.is_ascii_alphanumeric()) => {
-                let entry = self.scalar("CDPATH").unwrap_or_default();
-                let entry = entry.split(':').find(|entry| !entry.is_empty() && *entry != UNKNOWN.to_string().as_str());
-                let path = entry.map_or_else(|| path.to_owned(), |entry| format!("{entry}/{path}"));
+                let path = self.on_directory_path(path);
                 self.absolute(&path)
             }
             ("popd", _) => self.world.shell.directories.pop().unwrap_or_else(|| UNKNOWN.to_string()),
@@ -184,6 +189,23 @@ impl ScriptWalk<'_> {
         }
     }
 
+    /// The directory that a bare name means to `cd`: through `CDPATH`, or through a variable of that name.
+    fn on_directory_path(&mut self, path: &str) -> String {
+        let here = self.absolute(path);
+        if self.world.files.is_sure(&here) {
+            return path.to_owned();
+        }
+        if self.world.shell.cd_reads_variables
+            && let Some(text) = self.scalar(path)
+        {
+            return text;
+        }
+        let entries = self.scalar("CDPATH").unwrap_or_default();
+        // The present directory is there to be tried first, and mostly without success.
+        let entry = entries.split(':').find(|entry| !matches!(*entry, "" | "." | "./") && !entry.contains(UNKNOWN));
+        entry.map_or_else(|| path.to_owned(), |entry| format!("{entry}/{path}"))
+    }
+
     fn source_file(&mut self, arguments: &[String]) {
         let Some((file, more)) = arguments.split_first() else { return };
         let found = self.known_file(file);
@@ -198,19 +220,6 @@ impl ScriptWalk<'_> {
         }
         self.run_derived(&text);
         self.world.shell.arguments = before;
-    }
-
-    /// Notes an action for the end of the shell. `-` and an empty action take it back.
-    fn set_trap(&mut self, arguments: &[String]) {
-        let words = after_options(arguments, "");
-        match words {
-            [action, _, ..] if action != "-" && !action.is_empty() => {
-                let extent = self.trail.extent;
-                self.world.shell.traps.push((action.clone(), extent));
-            }
-            [_, _, ..] => self.world.shell.traps.clear(),
-            _ => {}
-        }
     }
 
     /// `fc -s [old=new] [beginning]`: runs a line of the history again.
@@ -254,6 +263,12 @@ impl ScriptWalk<'_> {
         if arguments.iter().any(|word| word == "expand_aliases") {
             self.world.shell.expand_aliases = !arguments.iter().any(|word| word == "-u");
         }
+        if arguments.iter().any(|word| word == "cdable_vars") {
+            self.world.shell.cd_reads_variables = !arguments.iter().any(|word| word == "-u");
+        }
+        if arguments.iter().any(|word| word == "globstar") {
+            self.world.shell.stars_go_deep = !arguments.iter().any(|word| word == "-u");
+        }
         if arguments.iter().any(|word| word == "lastpipe") {
             self.world.shell.last_pipe = !arguments.iter().any(|word| word == "-u");
         }
@@ -261,9 +276,11 @@ impl ScriptWalk<'_> {
 
     /// `getopts`: the next option of known arguments; otherwise any option with any value.
     fn read_option(&mut self, arguments: &[String]) {
-        self.world.certainty.lose();
         let [letters, name, given @ ..] = arguments else { return };
         let given = if given.is_empty() { self.world.shell.arguments.to_vec() } else { given.to_vec() };
+        if !self.is_rehearsal() || given.is_empty() || given.iter().any(|word| is_vague(word)) {
+            self.world.certainty.lose();
+        }
         let mut set = |name: &str, text: String| self.assign(name, ShellValue::Scalar(text), None);
         if given.is_empty() {
             set(name, UNKNOWN.to_string());
@@ -321,24 +338,43 @@ impl ScriptWalk<'_> {
             if functions {
                 Rc::make_mut(&mut self.world.shell.functions).remove(name);
             } else if let Some((array, key)) = name.strip_suffix(']').and_then(|name| name.split_once('[')) {
-                let value = match self.value(array) {
-                    Some(ShellValue::Array(mut items)) => {
-                        items.remove(&key.parse().unwrap_or(0));
-                        ShellValue::Array(items)
-                    }
-                    Some(ShellValue::Table(mut items)) => {
-                        items.remove(key);
-                        ShellValue::Table(items)
-                    }
-                    _ => continue,
-                };
-                self.assign(array, value, None);
+                self.unset_element(array, key);
             } else {
                 if self.world.shell.variable(name).is_none() && self.world.shell.functions.contains_key(name) {
                     Rc::make_mut(&mut self.world.shell.functions).remove(name);
                 }
-                self.assign(name, ShellValue::Unset, None);
+                self.unset_variable(name);
             }
+        }
+    }
+
+    fn unset_element(&mut self, array: &str, key: &str) {
+        let value = match self.value(array) {
+            Some(ShellValue::Array(mut items)) => {
+                let Some(number) = self.number(key) else { return };
+                let last = items.keys().next_back().map_or(0, |last| last.saturating_add(1));
+                items.remove(&if number < 0 { last.saturating_add(number) } else { number });
+                ShellValue::Array(items)
+            }
+            Some(ShellValue::Table(mut items)) => {
+                items.remove(key.trim_matches(['"', '\'']));
+                ShellValue::Table(items)
+            }
+            _ => return,
+        };
+        self.assign(array, value, None);
+    }
+
+    /// Takes a variable away. If it is a local one of a function further out, the variable that it hides comes back.
+    fn unset_variable(&mut self, name: &str) {
+        let level = self.world.calls.len();
+        let hiding = self.world.locals.iter().rposition(|local| local.name == name);
+        match hiding.filter(|at| self.world.locals.get(*at).is_some_and(|local| local.level < level)) {
+            Some(at) => {
+                let local = self.world.locals.remove(at);
+                self.world.shell.restore(name, local.hidden);
+            }
+            None => self.assign(name, ShellValue::Unset, None),
         }
     }
 
@@ -363,8 +399,10 @@ impl ScriptWalk<'_> {
                         self.world.shell.no_glob = word == "-o";
                     }
                     if after.first().is_some_and(|option| option == "nounset") {
-                        self.world.shell.outside.open();
+                        self.world.shell.stops_at_unset = word == "-o";
                     }
+                    let letter = after.first().and_then(|option| option_letter(option));
+                    self.world.shell.note_option(letter, word == "-o");
                     rest = after.get(1..).unwrap_or(&[]);
                 }
                 "-" => {
@@ -383,7 +421,10 @@ impl ScriptWalk<'_> {
                     }
                     // The script ends at a variable that is unset, and nothing is made of it.
                     if flags.contains('u') {
-                        self.world.shell.outside.open();
+                        self.world.shell.stops_at_unset = flags.starts_with('-');
+                    }
+                    for letter in flags.chars().skip(1).filter(|letter| *letter != 'o') {
+                        self.world.shell.note_option(Some(letter), flags.starts_with('-'));
                     }
                     rest = if flags.ends_with('o') { after.get(1..).unwrap_or(&[]) } else { after };
                 }
@@ -441,7 +482,7 @@ impl ScriptWalk<'_> {
                 None if line.contains(UNKNOWN) => UNKNOWN.to_string(),
                 None => String::new(),
             };
-            self.assign(name, ShellValue::Scalar(text), None);
+            self.assign_named(name, text);
         }
     }
 
@@ -454,7 +495,9 @@ impl ScriptWalk<'_> {
         };
         if input.is_empty() {
             // A terminal may have more.
-            self.world.certainty.lose();
+            if self.world.shell.has_own_input {
+                self.world.certainty.lose();
+            }
             self.world.shell.read_failed = true;
         }
         // A last line without its end is read, too, but `read` fails.
@@ -513,6 +556,22 @@ impl ScriptWalk<'_> {
             }
         }
     }
+}
+
+/// The letter of an option of `set` that goes by a name.
+fn option_letter(name: &str) -> Option<char> {
+    Some(match name {
+        "allexport" => 'a',
+        "errexit" => 'e',
+        "noglob" => 'f',
+        "nounset" => 'u',
+        "xtrace" => 'x',
+        "verbose" => 'v',
+        "noclobber" => 'C',
+        "errtrace" => 'E',
+        "functrace" => 'T',
+        _ => return None,
+    })
 }
 
 /// The words after options; `valued` are the letters that take another word.

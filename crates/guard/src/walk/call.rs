@@ -11,6 +11,7 @@ use crate::walk::files::base_name;
 use crate::walk::interest::interest;
 use crate::walk::state::ShellValue;
 use crate::walk::variables::CallKey;
+use crate::walk::world::LocalVariable;
 use crate::walk::{Flow, MOST_RECURSION, ScriptWalk, rehearse};
 
 /// Programs that a glob in the place of a command may mean: the ones that the rules and the resolver care about.
@@ -42,10 +43,12 @@ impl ScriptWalk<'_> {
             && matches!(kind.as_str(), "declare" | "typeset" | "local" | "export" | "readonly")
             && !self.world.shell.functions.contains_key(&kind)
         {
-            self.declare(&kind, simple.words.get(1..).unwrap_or(&[]));
-            self.open_channels(&simple.redirects);
+            let flow = self.run_redirected(&simple.redirects, |walk| {
+                walk.declare(&kind, simple.words.get(1..).unwrap_or(&[]));
+                Flow::Next
+            });
             self.world.certainty.status = None;
-            return Flow::Next;
+            return flow;
         }
         if let Some((first, tested)) = simple.words.split_first()
             && matches!(first.plain(), Some("[" | "test"))
@@ -99,7 +102,14 @@ impl ScriptWalk<'_> {
         let keeps_status =
             self.world.shell.functions.contains_key(first) || matches!(first, "exit" | "return") && !is_doubtful;
         let is_plain = (simple.redirects.is_empty() || self.is_rehearsal()) && !is_doubtful;
-        let outcome = if keeps_status || !is_plain { None } else { self.outcome_of(&words) };
+        let mut outcome = if keeps_status || !is_plain { None } else { self.outcome_of(&words) };
+        if outcome.is_none()
+            && let [test, sign, path, ..] = words.as_slice()
+            && matches!(test.as_str(), "[" | "test")
+            && words.len() == 3 + usize::from(test == "[")
+        {
+            outcome = self.outcome_of_look(sign, path);
+        }
         if self.is_rehearsal() && !matches!(first, "exit" | "return") {
             self.world.certainty.status = None;
         }
@@ -142,12 +152,14 @@ impl ScriptWalk<'_> {
             return None;
         }
         // An alias that ends in a blank lets the next word be one, too.
-        let second = simple.words.get(1).and_then(crate::syntax::ast::ShellWord::plain);
-        let second = second.filter(|_| text.ends_with([' ', '\t'])).and_then(|name| self.world.shell.aliases.get(name));
-        let (text, taken) = match second {
-            Some((more, _)) => (format!("{text}{more}"), 2),
-            None => (text, 1),
-        };
+        let (mut text, mut taken) = (text, 1);
+        while text.ends_with([' ', '\t'])
+            && let Some(name) = simple.words.get(taken).and_then(crate::syntax::ast::ShellWord::plain)
+            && let Some((more, _)) = self.world.shell.aliases.get(name)
+        {
+            text.push_str(more);
+            taken += 1;
+        }
         let rest = self.expand_fields(simple.words.get(taken..).unwrap_or(&[]));
         let quoted = rest.iter().map(|word| format!("'{}'", word.replace('\'', "'\\''")));
         Some((name.to_owned(), std::iter::once(text).chain(quoted).collect::<Vec<_>>().join(" ")))
@@ -190,6 +202,14 @@ impl ScriptWalk<'_> {
         }
     }
 
+    /// Gives a value to a variable or to an element, by the text that names it: `x`, `a[1]`.
+    pub(super) fn assign_named(&mut self, name: &str, text: String) {
+        match name.strip_suffix(']').and_then(|name| name.split_once('[')) {
+            Some((array, key)) => self.assign_element(array, key, text, false, None),
+            None => self.assign(name, ShellValue::Scalar(text), None),
+        }
+    }
+
     pub(crate) fn assign_element(
         &mut self,
         name: &str,
@@ -225,6 +245,8 @@ impl ScriptWalk<'_> {
                     _ => std::collections::BTreeMap::new(),
                 };
                 let at = self.number(key).unwrap_or(0);
+                let next = items.keys().next_back().map_or(0, |last| last.saturating_add(1));
+                let at = if at < 0 { next.saturating_add(at) } else { at };
                 let slot = items.entry(at).or_default();
                 if append {
                     slot.push_str(&text);
@@ -343,6 +365,7 @@ impl ScriptWalk<'_> {
         let is_recursive = levels >= most && !goes_every_way;
         if is_recursive || self.is_called_enough(&name, words.as_slice()) {
             self.write(&UNKNOWN.to_string());
+            self.cut_short();
             self.world.certainty.is_split = true;
             // It may change anything once more.
             self.world.shell.outside.is_altered = true;
@@ -351,14 +374,20 @@ impl ScriptWalk<'_> {
         self.world.calls.push(name);
         let before = std::mem::replace(&mut self.world.shell.arguments, Rc::new(words.collect()));
         let locals_before = self.world.locals.len();
+        let loops_before = std::mem::take(&mut self.world.loops);
         let extent = self.trail.extent;
         let flow =
             if goes_every_way { self.run_inexactly(|walk| walk.run_command(body)) } else { self.run_command(body) };
         self.trail.extent = extent;
-        for (name, variable) in self.world.locals.split_off(locals_before).into_iter().rev() {
-            self.world.shell.restore(&name, variable);
+        if self.world.shell.traps.iter().any(|trap| trap.events.iter().any(|event| event == "RETURN")) {
+            self.run_trap("RETURN");
+        }
+        let locals = self.world.locals.split_off(locals_before.min(self.world.locals.len()));
+        for LocalVariable { name, hidden, .. } in locals.into_iter().rev() {
+            self.world.shell.restore(&name, hidden);
         }
         self.world.shell.arguments = before;
+        self.world.loops = loops_before;
         self.world.calls.pop();
         if flow == Flow::Exits { flow } else { Flow::Next }
     }

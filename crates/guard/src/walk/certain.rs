@@ -11,6 +11,7 @@ use crate::marks::{HOME, ONE, SET, STAR, START, has_mark, is_mark, is_vague};
 use crate::pattern;
 use crate::syntax::ast::{CaseArm, ShellWord, WordPiece};
 use crate::walk::files::normalized;
+use crate::walk::state::ShellValue;
 use crate::walk::{Flow, ScriptWalk};
 
 /// The outcome of commands, as far as it is certain.
@@ -34,6 +35,11 @@ impl Certainty {
     /// Gives certainty up for the rest of the script.
     pub(crate) fn lose(&mut self) {
         self.is_lost = true;
+    }
+
+    /// True once certainty has been given up.
+    pub(super) fn is_lost(&self) -> bool {
+        self.is_lost
     }
 
     /// Notes that a variable was read that may have another value.
@@ -80,7 +86,9 @@ impl ScriptWalk<'_> {
         }
         self.world.certainty.is_split = true;
         self.world.certainty.inexact_loops += 1;
+        let loops = std::mem::take(&mut self.world.loops);
         let flow = inner(self);
+        self.world.loops = loops;
         self.world.certainty.inexact_loops -= 1;
         // Variables that it sets may have values that the walk has not come to.
         self.world.shell.outside.is_altered = true;
@@ -97,7 +105,7 @@ impl ScriptWalk<'_> {
         }
     }
 
-    fn is_in_function(&self) -> bool {
+    pub(super) fn is_in_function(&self) -> bool {
         self.world.calls.iter().any(|open| !open.contains(' '))
     }
 
@@ -112,6 +120,7 @@ impl ScriptWalk<'_> {
         match name {
             // Outside of a function it is an error, and the script goes on.
             "return" if self.is_certain() && self.is_in_function() => Flow::Returns,
+            "break" | "continue" if self.is_certain() && self.world.loops > 0 => self.rehearse_leaving(name, status),
             "break" | "continue" => {
                 self.world.shell.outside.is_altered = true;
                 Flow::Leaves
@@ -144,9 +153,28 @@ impl ScriptWalk<'_> {
             ["-z", text] => self.is_empty_text(text),
             [left, "=" | "==", right] => self.are_equal(left, right),
             [left, "!=", right] => self.are_equal(left, right).map(|equal| !equal),
-            [left, sign, right] => compared(left, sign, right),
+            [left, "<" | "\\<", right] if self.is_rehearsal() => Some(left < right),
+            [left, ">" | "\\>", right] if self.is_rehearsal() => Some(left > right),
+            [left, sign, right] if compared(left, sign, right).is_some() => compared(left, sign, right),
+            _ if self.is_rehearsal() => self.outcome_of_joined_test(words),
             _ => None,
         }
+    }
+
+    /// `a -o b -a c`
+    fn outcome_of_joined_test(&self, words: &[String]) -> Option<bool> {
+        for (sign, decides) in [("-o", true), ("-a", false)] {
+            if let Some(at) = words.iter().position(|word| word == sign).filter(|at| *at > 0) {
+                let left = self.outcome_of_test(words.get(..at)?);
+                let right = self.outcome_of_test(words.get(at + 1..)?);
+                return match (left, right) {
+                    (Some(outcome), _) | (_, Some(outcome)) if outcome == decides => Some(decides),
+                    (Some(_), Some(_)) => Some(!decides),
+                    _ => None,
+                };
+            }
+        }
+        None
     }
 
     /// The outcome of `[[ … ]]`.
@@ -194,7 +222,10 @@ impl ScriptWalk<'_> {
                 let wants_empty = match sign.plain()? {
                     "-z" => true,
                     "-n" => false,
-                    _ => return None,
+                    sign => {
+                        let text = self.expanded(word)?;
+                        return self.outcome_of_look(sign, &text);
+                    }
                 };
                 let text = self.expanded(word)?;
                 self.is_empty_text(&text).map(|is_empty| is_empty == wants_empty)
@@ -204,14 +235,51 @@ impl ScriptWalk<'_> {
                 match sign.plain()? {
                     "=" | "==" => self.fits(&text, right),
                     "!=" => self.fits(&text, right).map(|fits| !fits),
+                    "=~" => {
+                        let pattern = self.expanded(right).filter(|_| self.is_rehearsal())?;
+                        Some(self.expression(&pattern, false)?.is_match(&text))
+                    }
+                    sign @ ("<" | ">") => {
+                        let other = self.expanded(right).filter(|_| self.is_rehearsal())?;
+                        Some(if sign == "<" { text < other } else { text > other })
+                    }
                     sign => {
-                        let other = self.expanded(right)?;
-                        compared(&text, sign, &other)
+                        let (left, right) = (text, self.expanded(right)?);
+                        self.compared_numbers(&left, sign, &right)
                     }
                 }
             }
             _ => None,
         }
+    }
+
+    /// The outcome of a test that looks at a file or a variable, where the script itself has made it.
+    pub(super) fn outcome_of_look(&mut self, sign: &str, text: &str) -> Option<bool> {
+        if !self.is_rehearsal() {
+            return None;
+        }
+        match sign {
+            "-v" => match self.value(text.split('[').next().unwrap_or(text)) {
+                Some(ShellValue::Unset) => Some(false),
+                Some(_) => Some(true),
+                None => self.world.shell.outside.is_absent(text).then_some(false),
+            },
+            "-e" | "-f" | "-r" | "-s" => self.known_file(text).map(|text| sign != "-s" || !text.is_empty()),
+            "-d" => {
+                let path = self.absolute(text);
+                self.world.files.is_sure(&path).then_some(true)
+            }
+            _ => None,
+        }
+    }
+
+    /// A comparison of numbers, which may be expressions inside of `[[`.
+    fn compared_numbers(&mut self, left: &str, sign: &str, right: &str) -> Option<bool> {
+        if !self.is_rehearsal() {
+            return compared(left, sign, right);
+        }
+        let (left, right) = (self.number(left)?, self.number(right)?);
+        compared(&left.to_string(), sign, &right.to_string())
     }
 
     /// The arm of a `case` that is taken, as a slice that is empty if there is none. No slice if that is not certain.
@@ -244,6 +312,9 @@ impl ScriptWalk<'_> {
 
     /// True if a text fits a pattern; none if that is not certain.
     pub(super) fn fits(&mut self, text: &str, pattern: &ShellWord) -> Option<bool> {
+        if pattern.pieces.iter().any(|piece| matches!(piece, WordPiece::Extended { .. })) {
+            return if self.is_rehearsal() { self.fits_extended(text, pattern) } else { None };
+        }
         let pattern = self.expand_pattern(pattern);
         let (text, pattern) = without_same_root(text, &pattern);
         let is_alive = |letter: char| matches!(letter, STAR | ONE | SET);

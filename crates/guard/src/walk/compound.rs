@@ -155,6 +155,7 @@ impl ScriptWalk<'_> {
                 walk.subshell(|walk| {
                     if let Some(text) = input {
                         walk.world.shell.input = text.into();
+                        walk.world.shell.has_own_input = false;
                     }
                     walk.world.shell.reads_pipe = reads_pipe;
                     walk.run_command(stage)
@@ -218,7 +219,9 @@ impl ScriptWalk<'_> {
             Compound::If { arms, otherwise } => self.run_branches(arms, otherwise.as_ref()),
             Compound::While { condition, body, is_until } => self.run_loop(condition, body, *is_until),
             Compound::For { name, is_select, words, body } => {
-                let flow = if *is_select {
+                let flow = if *is_select && self.is_rehearsal() {
+                    self.rehearse_select(name, words.as_deref(), body)
+                } else if *is_select {
                     self.run_inexactly(|walk| walk.for_each(name, words.as_deref(), body))
                 } else {
                     self.for_each(name, words.as_deref(), body)

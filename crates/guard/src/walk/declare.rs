@@ -6,6 +6,7 @@ use crate::marks::is_mark;
 use crate::syntax::ast::{ShellWord, WordPiece};
 use crate::walk::ScriptWalk;
 use crate::walk::state::ShellValue;
+use crate::walk::world::LocalVariable;
 
 impl ScriptWalk<'_> {
     /// Declares the variables that the words after `kind` name.
@@ -57,12 +58,23 @@ impl ScriptWalk<'_> {
             self.world.shell.outside.alter();
         }
         // A script prints a function to give it to another shell.
-        if flags.contains('f') && matches!(kind, "export" | "declare" | "typeset") {
-            self.world.shell.export_function(name);
+        if flags.contains(['f', 'p']) && matches!(kind, "export" | "declare" | "typeset") {
+            if kind == "export" {
+                self.world.shell.export_function(name);
+            } else {
+                self.describe(name, flags.contains('f'));
+            }
             return;
         }
+        let was_readonly = self.world.shell.variable(name).is_some_and(|variable| variable.is_readonly);
         self.apply_declare_flags(kind, flags, name);
-        let Some(value) = value else { return };
+        let makes_readonly = kind == "readonly" || flags.contains('r');
+        let Some(value) = value.filter(|_| !was_readonly) else {
+            if makes_readonly && self.world.shell.variable(name).is_some() {
+                self.world.shell.variable_mut(name).is_readonly = true;
+            }
+            return;
+        };
         if flags.contains('n') && kind != "export" {
             self.world.shell.variable_mut(name).refers_to = Some(value.to_owned());
             return;
@@ -90,6 +102,9 @@ impl ScriptWalk<'_> {
             return self.assign(array, items, origin);
         }
         self.assign(name, ShellValue::Scalar(value), origin);
+        if makes_readonly {
+            self.world.shell.variable_mut(name).is_readonly = true;
+        }
     }
 
     /// Applies the flags of a declaration to a variable before it gets a value.
@@ -99,11 +114,16 @@ impl ScriptWalk<'_> {
             self.world.certainty.lose();
         }
         let is_local = kind == "local" || matches!(kind, "declare" | "typeset") && !flags.contains('g');
-        if is_local && self.world.calls.iter().any(|open| !open.starts_with("alias ")) {
-            let remembered = self.world.remember(name);
-            if !self.world.locals.contains(&remembered) {
-                self.world.locals.push(remembered);
+        let level = self.world.calls.len();
+        if is_local && self.is_in_function() {
+            let is_own = |local: &LocalVariable| local.name == name && local.level == level;
+            if !self.world.locals.iter().any(is_own) {
+                let (name, hidden) = self.world.remember(name);
+                self.world.locals.push(LocalVariable { name, level, hidden });
             }
+        }
+        if flags.contains('i') {
+            self.world.shell.variable_mut(name).is_integer = true;
         }
         if kind == "export" && !flags.contains('n') || flags.contains('x') {
             let known = self.world.shell.variable(name).is_some();

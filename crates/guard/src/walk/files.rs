@@ -21,6 +21,8 @@ pub(crate) struct ScriptFiles {
     pub(super) texts: HashMap<String, String>,
     /// Commands that read the text that is written to a path: `>(…)`.
     pub(super) readers: HashMap<String, Rc<List>>,
+    /// The descriptors on which coprocesses answer, each by the path that it reads.
+    pub(super) answers: HashMap<String, u32>,
     /// Directories that the script has made.
     made: BTreeSet<String>,
     /// Pipes with a name that the script has made, and those that a command has read from since.
@@ -74,6 +76,11 @@ impl ScriptFiles {
         if self.made.len() < MOST_MOVED {
             self.made.insert(path);
         }
+    }
+
+    /// Notes that a directory is gone again.
+    pub(super) fn forget_made(&mut self, path: &str) {
+        self.made.remove(path);
     }
 
     /// True if a directory is sure to be there: everybody has it, or the script has made it.
@@ -147,6 +154,10 @@ impl ScriptWalk<'_> {
         {
             return Some(Rc::clone(text));
         }
+        // A shell that is started with a script has the script among its words.
+        if path.starts_with("/proc/") && path.ends_with("/cmdline") {
+            return Some(format!("bash\0-c\0{}\0", self.trail.script()).into());
+        }
         let path = self.absolute(path);
         if self.world.files.pipes.contains(&path) {
             self.world.files.pipes_read.insert(path.clone());
@@ -172,9 +183,18 @@ impl ScriptWalk<'_> {
         if let Some(list) = self.world.files.readers.get(&path).cloned() {
             // Commands that open a pipe by its name find the text there.
             if self.world.files.pipes.contains(&path) {
-                self.world.files.texts.insert(path, text.to_owned());
+                self.world.files.texts.insert(path.clone(), text.to_owned());
             }
-            self.read_by(&list, text.to_owned());
+            let answer = self.capturing(|walk| walk.read_by(&list, text.to_owned()));
+            match self.world.files.answers.get(&path) {
+                // A coprocess answers on a descriptor of the shell.
+                Some(number) => {
+                    let number = *number;
+                    let before = self.world.shell.descriptors.get(&number).cloned().unwrap_or_default();
+                    Rc::make_mut(&mut self.world.shell.descriptors).insert(number, format!("{before}{answer}").into());
+                }
+                None => self.write(&answer),
+            }
             return;
         }
         self.world.files.programs.remove(&path);

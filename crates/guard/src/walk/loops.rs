@@ -101,7 +101,10 @@ impl ScriptWalk<'_> {
             && !values.iter().any(|value| value.contains(|letter| is_mark(letter) && !matches!(letter, HOME | START)))
             && self.world.shell.doubtful == 0;
         if is_exact {
-            return self.run_each(name, values, body);
+            self.world.loops += 1;
+            let flow = self.run_each(name, values, body);
+            self.world.loops = self.world.loops.saturating_sub(1);
+            return flow;
         }
         self.run_inexactly(|walk| walk.run_each(name, values, body))
     }
@@ -120,7 +123,7 @@ impl ScriptWalk<'_> {
             self.budget.spend(1);
             self.assign(name, ShellValue::Scalar(value), None);
             let flow = self.run_list(body);
-            if flow.is_end() {
+            if let Some(flow) = flow.out_of_loop() {
                 return flow;
             }
         }

@@ -22,6 +22,8 @@ mod code_scan;
 mod compound;
 mod declare;
 mod decode;
+mod describe;
+mod extended;
 mod fault;
 pub(crate) mod files;
 mod filters;
@@ -45,6 +47,7 @@ mod tcl;
 mod tcl_words;
 mod tokens;
 pub(crate) mod trail;
+mod traps;
 mod values;
 mod variables;
 pub(crate) mod world;
@@ -145,7 +148,10 @@ impl<'g> ScriptWalk<'g> {
         let (text, [definitions, script]) = self.trail.parts();
         self.walk_lines(Parser::within(text, definitions), false);
         let before = self.world.shell.clone();
-        self.walk_lines(Parser::within(text, script), true);
+        let flow = self.walk_lines(Parser::within(text, script), true);
+        if flow.is_end() {
+            self.cut_short();
+        }
         self.run_traps();
         if self.world.prelude.persistent {
             self.call_new_definitions(&before);
@@ -206,6 +212,7 @@ impl<'g> ScriptWalk<'g> {
         let before = std::mem::replace(&mut self.world.shell, copy);
         let result = inner(self);
         self.run_traps();
+        self.note_altered();
         self.world.shell = before;
         result
     }
@@ -219,6 +226,7 @@ impl<'g> ScriptWalk<'g> {
         let before = std::mem::replace(&mut self.world.shell, child);
         inner(self);
         self.run_traps();
+        self.note_altered();
         self.world.shell = before;
     }
 
@@ -264,12 +272,13 @@ impl<'g> ScriptWalk<'g> {
     }
 
     /// Lets the commands read this text.
-    fn read_by(&mut self, list: &Rc<List>, text: String) {
+    pub(super) fn read_by(&mut self, list: &Rc<List>, text: String) {
         let written = self.capturing(|walk| {
             if walk.budget.enter() {
                 walk.world.nested += 1;
                 walk.subshell(|walk| {
                     walk.world.shell.input = text.into();
+                    walk.world.shell.has_own_input = false;
                     walk.run_list(list)
                 });
                 walk.world.nested -= 1;
@@ -289,14 +298,6 @@ impl<'g> ScriptWalk<'g> {
             }
         } else {
             self.world.out.push_str(text);
-        }
-    }
-
-    /// Runs the traps of this shell, at its end.
-    fn run_traps(&mut self) {
-        for (action, extent) in std::mem::take(&mut self.world.shell.traps) {
-            self.trail.extent = extent;
-            self.run_derived(&action);
         }
     }
 }

@@ -1,8 +1,7 @@
 //! `echo` and `printf`.
 
 use crate::expand::unescape_all;
-use crate::marks::UNKNOWN;
-use crate::walk::state::ShellValue;
+use crate::marks::{SOME, UNKNOWN, is_mark};
 use crate::walk::{LONGEST_TEXT, ScriptWalk};
 
 impl ScriptWalk<'_> {
@@ -48,7 +47,7 @@ impl ScriptWalk<'_> {
         }
         let text = formatted(format, values);
         match variable {
-            Some(name) => self.assign(&name, ShellValue::Scalar(text), None),
+            Some(name) => self.assign_named(&name, text),
             None => self.write(&text),
         }
     }
@@ -94,28 +93,118 @@ fn once(format: &str, values: &mut std::slice::Iter<'_, String>, out: &mut Strin
             rest = after;
             continue;
         }
+        if let Some((format, after)) = rest.strip_prefix('(').and_then(|rest| rest.split_once(")T")) {
+            values.next();
+            out.push_str(&dated(format));
+            rest = after;
+            continue;
+        }
         let length = rest.find(|letter: char| letter.is_ascii_alphabetic()).unwrap_or(rest.len());
         let (flags, after) = rest.split_at(length);
         let kind = after.chars().next();
         rest = after.get(1..).unwrap_or("");
+        let shape = Shape::of(flags, values);
         let value = values.next().map_or("", String::as_str);
-        match kind {
-            Some('s') => match flags.strip_prefix('.').and_then(|most| most.parse::<usize>().ok()) {
-                Some(most) => out.extend(value.chars().take(most)),
-                None => out.push_str(value),
-            },
-            Some('b') => out.push_str(&unescape_all(value, false)),
-            Some('q') => {
-                out.push('\'');
-                out.push_str(&value.replace('\'', "'\\''"));
-                out.push('\'');
-            }
-            Some('c') => out.extend(value.chars().next()),
-            Some('d' | 'i' | 'u') => out.push_str(if value.is_empty() { "0" } else { value }),
-            Some('x') => out.push_str(&value.parse::<i64>().map_or_else(|_| UNKNOWN.to_string(), |n| format!("{n:x}"))),
-            Some('o') => out.push_str(&value.parse::<i64>().map_or_else(|_| UNKNOWN.to_string(), |n| format!("{n:o}"))),
-            _ => out.push(UNKNOWN),
-        }
+        out.push_str(&shape.filled(kind, value));
     }
     out.push_str(rest);
+}
+
+/// The flags, width and precision of a conversion.
+#[derive(Debug, Default)]
+struct Shape {
+    is_left: bool,
+    has_zeros: bool,
+    has_prefix: bool,
+    width: usize,
+    most: Option<usize>,
+}
+
+impl Shape {
+    fn of(flags: &str, values: &mut std::slice::Iter<'_, String>) -> Self {
+        let size = flags.trim_start_matches(['-', '+', ' ', '0', '#', '\'']);
+        let signs = flags.get(..flags.len() - size.len()).unwrap_or("");
+        let (width, most) = size.split_once('.').map_or((size, None), |(width, most)| (width, Some(most)));
+        let mut number = |text: &str| match text {
+            "*" => values.next().and_then(|value| value.parse().ok()).unwrap_or(0),
+            text => text.parse::<usize>().unwrap_or(0),
+        };
+        Self {
+            is_left: signs.contains('-'),
+            has_zeros: signs.contains('0'),
+            has_prefix: signs.contains('#'),
+            width: number(width).min(LONGEST_TEXT / 64),
+            most: most.map(number),
+        }
+    }
+
+    fn filled(&self, kind: Option<char>, value: &str) -> String {
+        let text = match kind {
+            Some('s') => match self.most {
+                Some(most) => value.chars().take(most).collect(),
+                None => value.to_owned(),
+            },
+            Some('b') => unescape_all(value, false),
+            Some('q') => format!("'{}'", value.replace('\'', "'\\''")),
+            Some('c') => value.chars().take(1).collect(),
+            Some(kind @ ('d' | 'i' | 'u' | 'x' | 'X' | 'o')) => match number_in(value) {
+                Some(number) => self.digits(kind, number),
+                None => UNKNOWN.to_string(),
+            },
+            _ => UNKNOWN.to_string(),
+        };
+        let missing = self.width.saturating_sub(text.chars().count());
+        match (self.is_left, text.contains(UNKNOWN)) {
+            (_, true) => text,
+            (true, _) => text + &" ".repeat(missing),
+            (false, _) if self.has_zeros && kind != Some('s') => "0".repeat(missing) + &text,
+            (false, _) => " ".repeat(missing) + &text,
+        }
+    }
+
+    fn digits(&self, kind: char, number: i64) -> String {
+        let text = match kind {
+            'x' if self.has_prefix => format!("{number:#x}"),
+            'x' => format!("{number:x}"),
+            'X' => format!("{number:X}"),
+            'o' if self.has_prefix => format!("0{number:o}"),
+            'o' => format!("{number:o}"),
+            _ => number.to_string(),
+        };
+        let least = self.most.unwrap_or(0).min(LONGEST_TEXT / 64);
+        "0".repeat(least.saturating_sub(text.len())) + &text
+    }
+}
+
+/// The number that a value is to `printf`: `'a` is the code of the letter.
+fn number_in(value: &str) -> Option<i64> {
+    if let Some(letter) = value.strip_prefix(['\'', '"']).and_then(|rest| rest.chars().next()) {
+        return (!is_mark(letter)).then(|| i64::from(u32::from(letter)));
+    }
+    match value.trim() {
+        "" => Some(0),
+        text => match (text.strip_prefix("0x"), text.strip_prefix('0').filter(|rest| !rest.is_empty())) {
+            (Some(digits), _) => i64::from_str_radix(digits, 16).ok(),
+            (None, Some(digits)) => i64::from_str_radix(digits, 8).ok(),
+            (None, None) => text.parse().ok(),
+        },
+    }
+}
+
+/// A time in this format: letters stand for themselves, conversions are not known.
+pub(super) fn dated(format: &str) -> String {
+    let mut out = String::new();
+    let mut letters = format.chars();
+    while let Some(letter) = letters.next() {
+        match letter {
+            '%' => match letters.next() {
+                Some('%') => out.push('%'),
+                Some('n') => out.push('\n'),
+                Some('t') => out.push('\t'),
+                _ => out.push(SOME),
+            },
+            other => out.push(other),
+        }
+    }
+    out
 }

@@ -118,7 +118,7 @@ impl ScriptWalk<'_> {
     pub(super) fn start_coprocess(&mut self, name: &str, body: &Rc<List>) {
         const READ_FROM: u32 = 63;
         const WRITTEN_TO: u32 = 60;
-        self.capturing(|walk| {
+        let written = self.capturing(|walk| {
             walk.subshell(|walk| {
                 walk.world.shell.input = "".into();
                 walk.world.shell.reads_pipe = true;
@@ -127,6 +127,8 @@ impl ScriptWalk<'_> {
         });
         let path = self.world.files.new_process_path();
         self.world.files.readers.insert(path.clone(), Rc::clone(body));
+        self.world.files.answers.insert(path.clone(), READ_FROM);
+        Rc::make_mut(&mut self.world.shell.descriptors).insert(READ_FROM, written.into());
         Rc::make_mut(&mut self.world.shell.writers).insert(WRITTEN_TO, path);
         self.assign(name, ShellValue::list(vec![READ_FROM.to_string(), WRITTEN_TO.to_string()]), None);
         self.assign(&format!("{name}_PID"), ShellValue::Scalar(SOME.to_string()), None);
@@ -146,10 +148,12 @@ impl ScriptWalk<'_> {
         let input_before = Rc::clone(&self.world.shell.input);
         let descriptors_before = Rc::clone(&self.world.shell.descriptors);
         let read_pipe_before = self.world.shell.reads_pipe;
+        let own_input_before = self.world.shell.has_own_input;
         let has_input = channels.input.is_some();
         if let Some(input) = channels.input {
             self.world.shell.input = input;
             self.world.shell.reads_pipe = false;
+            self.world.shell.has_own_input = false;
         }
         if !channels.descriptors.is_empty() {
             Rc::make_mut(&mut self.world.shell.descriptors).extend(channels.descriptors);
@@ -170,6 +174,7 @@ impl ScriptWalk<'_> {
         if has_input {
             self.world.shell.input = input_before;
             self.world.shell.reads_pipe = read_pipe_before;
+            self.world.shell.has_own_input = own_input_before;
         }
         self.world.shell.descriptors = descriptors_before;
         self.world.shell.writers = writers_before;

@@ -6,7 +6,7 @@
 //!
 //! It comes after a walk that refuses nothing and adds refusals to it. Whatever a rehearsal does not see, the walk has judged.
 
-use crate::marks::has_mark;
+use crate::marks::{HOME, START, has_mark, is_mark};
 use crate::syntax::ast::{AndOrList, CaseArm, Joint, List, Pipeline, ShellCommand, ShellWord};
 use crate::walk::compound::usually_succeeds;
 use crate::walk::narrow::Comparison;
@@ -26,11 +26,13 @@ pub(super) struct Rehearsal {
     pub(super) answer: bool,
     /// The number of questions so far.
     pub(super) asked: usize,
+    /// Something was left out, or the end of the script was not reached.
+    pub(super) is_cut: bool,
 }
 
 impl Rehearsal {
     pub(super) fn new(answer: bool) -> Self {
-        Self { answer, asked: 0 }
+        Self { answer, asked: 0, is_cut: false }
     }
 }
 
@@ -51,6 +53,34 @@ impl ScriptWalk<'_> {
         }
     }
 
+    /// Notes that the rehearsal is not all that bash would do.
+    pub(super) fn cut_short(&mut self) {
+        if let Some(rehearsal) = &mut self.rehearsal {
+            rehearsal.is_cut = true;
+        }
+    }
+
+    /// Notes that text which is not known has run in the present shell.
+    pub(super) fn note_altered(&mut self) {
+        if self.world.shell.outside.is_altered {
+            self.cut_short();
+        }
+    }
+
+    /// True if bash would do exactly what the rehearsal has done.
+    ///
+    /// The walk has to be certain of everything (see [`super::certain`]), and no question may have been answered by chance.
+    pub(crate) fn is_exact(&self) -> bool {
+        let shell = &self.world.shell;
+        self.rehearsal.is_some_and(|rehearsal| rehearsal.asked == 0 && !rehearsal.is_cut)
+            && !self.budget.is_exhausted()
+            && !self.world.certainty.is_lost()
+            && !shell.outside.is_altered
+            && shell.left.is_none()
+            && !self.world.prelude.persistent
+            && self.world.prelude.environment.is_some()
+    }
+
     fn questions(&self) -> usize {
         self.rehearsal.map_or(0, |rehearsal| rehearsal.asked)
     }
@@ -59,7 +89,10 @@ impl ScriptWalk<'_> {
     fn has_succeeded(&mut self, pipeline: &Pipeline) -> bool {
         match self.world.certainty.status {
             Some(status) => status,
-            None if usually_succeeds(pipeline) => true,
+            None if usually_succeeds(pipeline) => {
+                self.answered();
+                true
+            }
             None => self.answered(),
         }
     }
@@ -148,7 +181,7 @@ impl ScriptWalk<'_> {
     }
 
     pub(super) fn rehearse_loop(&mut self, condition: &List, body: &List, is_until: bool) -> Flow {
-        let mut unknown = 0;
+        let (mut unknown, mut rounds) = (0, 0);
         for _ in 0..self.budget.detail().rounds {
             let asked = self.questions();
             match self.rehearse_condition(condition) {
@@ -161,13 +194,24 @@ impl ScriptWalk<'_> {
                 break;
             }
             self.budget.spend(1);
-            let flow = self.run_list(body);
+            let flow = self.run_round(body);
             if let Some(flow) = flow.out_of_loop() {
                 return flow;
             }
+            rounds += 1;
+        }
+        if rounds == self.budget.detail().rounds {
+            self.cut_short();
         }
         self.world.certainty.status = Some(true);
         Flow::Next
+    }
+
+    fn run_round(&mut self, body: &List) -> Flow {
+        self.world.loops += 1;
+        let flow = self.run_list(body);
+        self.world.loops = self.world.loops.saturating_sub(1);
+        flow
     }
 
     /// `for ((first; condition; step))`
@@ -175,31 +219,65 @@ impl ScriptWalk<'_> {
         let mut parts = head.split(';');
         let (first, condition, step) = (parts.next(), parts.next().unwrap_or(""), parts.next().unwrap_or(""));
         self.number(first.unwrap_or(""));
-        let mut unknown = 0;
+        let (mut unknown, mut rounds) = (0, 0);
         for _ in 0..self.budget.detail().rounds {
             let goes_on = if condition.trim().is_empty() { Some(1) } else { self.number(condition) };
-            unknown += usize::from(goes_on.is_none());
+            if goes_on.is_none() {
+                unknown += 1;
+                self.cut_short();
+            }
             if goes_on == Some(0) || unknown > UNKNOWN_ROUNDS || self.budget.is_exhausted() {
                 break;
             }
             self.budget.spend(1);
-            if let Some(flow) = self.run_list(body).out_of_loop() {
+            if let Some(flow) = self.run_round(body).out_of_loop() {
                 return flow;
             }
             self.number(step);
+            rounds += 1;
+        }
+        if rounds == self.budget.detail().rounds {
+            self.cut_short();
         }
         self.world.certainty.status = Some(true);
         Flow::Next
     }
 
     pub(super) fn rehearse_each(&mut self, name: &str, values: Vec<String>, body: &List) -> Flow {
+        // Names that a pattern or something unknown stands for are not known one by one.
+        let is_known = |value: &String| !value.contains(|letter| is_mark(letter) && !matches!(letter, HOME | START));
+        if !values.iter().all(is_known) {
+            self.cut_short();
+        }
         for value in values.into_iter().take(self.budget.detail().rounds) {
             if self.budget.is_exhausted() {
                 break;
             }
             self.budget.spend(1);
             self.assign(name, ShellValue::Scalar(value), None);
-            if let Some(flow) = self.run_list(body).out_of_loop() {
+            if let Some(flow) = self.run_round(body).out_of_loop() {
+                return flow;
+            }
+        }
+        Flow::Next
+    }
+
+    /// `select`: every line of the input chooses a word by its number.
+    pub(super) fn rehearse_select(&mut self, name: &str, words: Option<&[ShellWord]>, body: &List) -> Flow {
+        let values = match words {
+            Some(words) => self.expand_fields(words),
+            None => self.world.shell.arguments.to_vec(),
+        };
+        let input = std::mem::take(&mut self.world.shell.input);
+        if input.contains(is_mark) || self.world.shell.has_own_input {
+            self.cut_short();
+        }
+        for line in input.lines() {
+            let chosen = line.trim().parse::<usize>().ok().and_then(|at| values.get(at.checked_sub(1)?));
+            self.assign("REPLY", ShellValue::Scalar(line.to_owned()), None);
+            self.assign(name, ShellValue::Scalar(chosen.cloned().unwrap_or_default()), None);
+            self.budget.spend(1);
+            if let Some(flow) = self.run_round(body).out_of_loop() {
                 return flow;
             }
         }
@@ -234,10 +312,12 @@ impl ScriptWalk<'_> {
         certainty.status.map(|status| if status { "0".to_owned() } else { certainty.code.max(1).to_string() })
     }
 
-    /// The effect of `exit`, `return`, `break` and `continue`.
+    /// The effect of `exit`, `return`, `break` and `continue`, where it is certain.
     pub(super) fn rehearse_leaving(&mut self, name: &str, operand: Option<&String>) -> Flow {
         let number = operand.filter(|text| !has_mark(text)).and_then(|text| text.parse::<u8>().ok());
         match name {
+            // Outside of a loop it is an error, and the script goes on.
+            "break" | "continue" if self.world.loops == 0 => return Flow::Next,
             "break" => return Flow::Breaks(number.unwrap_or(1).max(1)),
             "continue" => return Flow::Continues(number.unwrap_or(1).max(1)),
             _ => {}
@@ -246,13 +326,21 @@ impl ScriptWalk<'_> {
             self.world.certainty.status = Some(number == 0);
             self.world.certainty.code = number;
         }
-        if name == "exit" { Flow::Exits } else { Flow::Returns }
+        match name {
+            "exit" => Flow::Exits,
+            _ if self.is_in_function() => Flow::Returns,
+            // Elsewhere it may end a file that is read, or be an error.
+            _ => {
+                self.cut_short();
+                Flow::Returns
+            }
+        }
     }
 }
 
 impl Flow {
     /// The flow behind a loop, if a round of it with this flow was the last one.
-    fn out_of_loop(self) -> Option<Self> {
+    pub(super) fn out_of_loop(self) -> Option<Self> {
         match self {
             Self::Breaks(levels) if levels > 1 => Some(Self::Breaks(levels - 1)),
             Self::Continues(levels) if levels > 1 => Some(Self::Continues(levels - 1)),

@@ -168,12 +168,20 @@ impl ScriptWalk<'_> {
         };
         // A shell that is not interactive reads the file that this variable names.
         let start = self.scalar("BASH_ENV").and_then(|file| self.known_file(&file));
+        // An interactive one runs these by itself.
+        let prompts =
+            if aliases { ["PROMPT_COMMAND", "PS0", "PS1"].map(|name| self.scalar(name)) } else { Default::default() };
         self.world.nested += 1;
         self.new_shell(zero.to_owned(), arguments, |walk| {
             walk.world.shell.expand_aliases = aliases;
             if let Some(start) = start {
                 walk.run_derived(&start);
             }
+            let [command, prompts @ ..] = prompts;
+            if let Some(command) = command {
+                walk.run_derived(&command);
+            }
+            prompts.iter().flatten().for_each(|prompt| walk.run_hidden(prompt));
             walk.run_derived(&text);
         });
         self.world.nested -= 1;

@@ -10,8 +10,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
 
 use crate::marks::{HOME, PARENT, SOME, START, UNKNOWN};
-use crate::syntax::ast::{ShellCommand, SourceExtent};
+use crate::syntax::ast::ShellCommand;
 use crate::walk::interest::interest_of;
+use crate::walk::traps::Trap;
 
 /// The most other values that a variable keeps after branches meet.
 const MOST_VALUES: usize = 6;
@@ -63,6 +64,10 @@ pub(crate) struct ShellVariable {
     /// Other values that it may have, after branches have met.
     pub(crate) others: Vec<ShellValue>,
     pub(crate) exported: bool,
+    /// `readonly`: later assignments fail.
+    pub(crate) is_readonly: bool,
+    /// `declare -i`: a value is an expression.
+    pub(crate) is_integer: bool,
     /// `declare -n`: another name for this one.
     pub(crate) refers_to: Option<String>,
     /// `declare -u` and `-l` change case on assignment.
@@ -73,7 +78,16 @@ pub(crate) struct ShellVariable {
 
 impl ShellVariable {
     pub(crate) fn new(value: ShellValue) -> Self {
-        Self { value, others: Vec::new(), exported: false, refers_to: None, case: None, origin: None }
+        Self {
+            value,
+            others: Vec::new(),
+            exported: false,
+            is_readonly: false,
+            is_integer: false,
+            refers_to: None,
+            case: None,
+            origin: None,
+        }
     }
 }
 
@@ -96,6 +110,10 @@ pub(crate) struct ShellState {
     pub(crate) no_glob: bool,
     /// `shopt -s lastpipe`: the last stage of a pipeline runs in this shell.
     pub(crate) last_pipe: bool,
+    /// `shopt -s cdable_vars`: `cd name` goes to the directory in a variable of that name.
+    pub(crate) cd_reads_variables: bool,
+    /// `shopt -s globstar`: `**` matches files at any depth.
+    pub(crate) stars_go_deep: bool,
     /// `set -a`: every variable is exported.
     pub(crate) exports_all: bool,
     /// `$1` and so on.
@@ -109,14 +127,20 @@ pub(crate) struct ShellState {
     pub(crate) descriptors: Rc<HashMap<u32, Rc<str>>>,
     /// The files that other descriptors write to.
     pub(crate) writers: Rc<HashMap<u32, String>>,
+    /// `set -u`: the shell ends where a variable is unset.
+    pub(crate) stops_at_unset: bool,
+    /// The letters of the options that are set, as `$-` has them.
+    pub(crate) options: String,
+    /// Standard input is the one that the script was started with.
+    pub(crate) has_own_input: bool,
     /// `set -e`: the shell ends where a command fails.
     pub(crate) stops_at_failure: bool,
     /// The directory that the shell is still in if its last `cd` has failed, unless the script makes sure that it has not.
     pub(crate) left: Option<LeftDirectory>,
     /// `pushd` and `popd`.
     pub(crate) directories: Vec<String>,
-    /// Actions of traps, and where each was set.
-    pub(crate) traps: Vec<(String, SourceExtent)>,
+    /// Actions for the end of the shell and for signals.
+    pub(crate) traps: Vec<Trap>,
     /// The number of variables that have more than one value. A command is followed once if it is zero.
     pub(crate) doubtful: usize,
     /// Standard input is the output of another command.
@@ -228,7 +252,12 @@ impl ShellState {
             expand_aliases: false,
             no_glob: false,
             last_pipe: false,
+            cd_reads_variables: false,
+            stars_go_deep: false,
             exports_all: false,
+            stops_at_unset: false,
+            options: String::new(),
+            has_own_input: true,
             stops_at_failure: false,
             left: None,
             arguments: Rc::default(),
@@ -265,6 +294,7 @@ impl ShellState {
             input: Rc::clone(&self.input),
             descriptors: Rc::clone(&self.descriptors),
             writers: Rc::clone(&self.writers),
+            has_own_input: self.has_own_input,
             outside: self.outside.clone(),
             ..Self::new()
         };
@@ -272,6 +302,22 @@ impl ShellState {
         child.doubtful = variables.values().filter(|variable| !variable.others.is_empty()).count();
         child.variables = Rc::new(variables);
         child
+    }
+
+    /// Notes that an option of `set` is on or off.
+    pub(crate) fn note_option(&mut self, letter: Option<char>, is_on: bool) {
+        let Some(letter) = letter else { return };
+        self.options.retain(|known| known != letter);
+        if is_on {
+            self.options.push(letter);
+        }
+    }
+
+    /// `$-`: the letters of all options, in the order of bash's own table.
+    pub(crate) fn option_letters(&self) -> String {
+        const ORDER: &str = "abefhkmnptuvxBCEHITP";
+        let is_on = |letter: &char| self.options.contains(*letter) || matches!(letter, 'h' | 'B');
+        ORDER.chars().filter(is_on).chain(['c']).collect()
     }
 
     /// The name under which it is noted that a function is exported.
@@ -402,6 +448,7 @@ impl ShellState {
         }
         joined.outside.join(&other.outside);
         joined.stops_at_failure &= other.stops_at_failure;
+        joined.stops_at_unset &= other.stops_at_unset;
         if joined.left.is_none() {
             joined.left.clone_from(&other.left);
         }

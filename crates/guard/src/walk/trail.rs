@@ -69,6 +69,16 @@ impl<'g> Trail<'g> {
         (source.len() <= LONGEST_ORIGIN).then(|| source.into())
     }
 
+    /// The text of the script at a place.
+    pub(super) fn source(&self, extent: SourceExtent) -> Option<&'g str> {
+        self.text.get(extent.start..extent.end)
+    }
+
+    /// The script itself.
+    pub(crate) fn script(&self) -> &'g str {
+        self.text.get(self.script_start..).unwrap_or("")
+    }
+
     /// True if a text stands in the script, word for word.
     pub(super) fn is_spelled_out(&self, text: &str) -> bool {
         self.text.contains(text)

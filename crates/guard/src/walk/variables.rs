@@ -137,6 +137,18 @@ impl ScriptWalk<'_> {
         }
         let target = self.world.shell.variable(name).and_then(|variable| variable.refers_to.clone());
         let name = target.as_deref().unwrap_or(name);
+        let mut value = value;
+        if let Some(variable) = self.world.shell.variable(name) {
+            if variable.is_readonly {
+                return;
+            }
+            if variable.is_integer
+                && let ShellValue::Scalar(text) = &value
+            {
+                let number = self.number(text);
+                value = ShellValue::Scalar(number.map_or_else(|| UNKNOWN.to_string(), |number| number.to_string()));
+            }
+        }
         let value = match value {
             ShellValue::Scalar(text) if text.len() > LONGEST_TEXT => ShellValue::Scalar(UNKNOWN.to_string()),
             // Nothing known twice is nothing known.

@@ -25,21 +25,33 @@ pub(crate) struct World<'g> {
     /// Settings that the script has put into git's configuration.
     pub(super) git_config: Vec<(String, String)>,
     /// Functions and aliases that have begun and not ended; see [`super::call`] for the names of aliases.
-    pub(super) calls: Vec<String>,
+    pub(crate) calls: Vec<String>,
     /// Expressions that the script has used, and whether they ignore case; none for one that cannot be made.
     pub(super) expressions: HashMap<(String, bool), Option<regex::Regex>>,
     /// The number of calls of each function so far.
     pub(super) called: HashMap<String, usize>,
     /// Variables that the local variables of those functions hide.
-    pub(super) locals: Vec<(String, Option<Rc<ShellVariable>>)>,
+    pub(super) locals: Vec<LocalVariable>,
     /// Texts of the script that unknown output was made of; see [`super::sources`].
     pub(super) sources: Vec<Rc<str>>,
+    /// The loops around the current command, in its function.
+    pub(super) loops: usize,
     /// Lines that the script has put into the shell's history.
     pub(super) history: Vec<String>,
     /// Counts lines of the script. An alias counts from the line after its own.
     pub(super) line: usize,
     /// The depth of substitutions, and of scripts in scripts, around the current command.
     pub(super) nested: usize,
+}
+
+/// A local variable of a function that has begun.
+#[derive(Debug, Clone)]
+pub(super) struct LocalVariable {
+    pub(super) name: String,
+    /// The number of calls around it.
+    pub(super) level: usize,
+    /// The variable that it hides.
+    pub(super) hidden: Option<Rc<ShellVariable>>,
 }
 
 /// Directories as they are written out where text has to be cut: real ones, or stand-ins.
@@ -79,6 +91,7 @@ impl<'g> World<'g> {
             expressions: HashMap::new(),
             locals: Vec::new(),
             sources: Vec::new(),
+            loops: 0,
             history: Vec::new(),
             line: 0,
             nested: 0,
