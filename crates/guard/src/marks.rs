@@ -36,6 +36,9 @@ pub(crate) const PARENT: char = '\u{10F00A}';
 /// Every file that is new to git.
 pub(crate) const FRESH: char = '\u{10F00B}';
 
+/// Behind unknown text: it was made of the script's own text alone. See [`crate::walk::ScriptWalk`].
+pub(crate) const MADE: char = '\u{10F00C}';
+
 /// Behind unknown text: the text of the script that it was made of, by number. See [`crate::walk`].
 pub(crate) const FIRST_SOURCE: char = '\u{10F010}';
 pub(crate) const LAST_SOURCE: char = '\u{10F01F}';
@@ -109,6 +112,7 @@ pub(crate) fn readable(text: &str) -> String {
             NAME => out.push_str("<names>"),
             FRESH => out.push_str("<new files>"),
             PARENT => out.push_str("$PPID"),
+            MADE => {}
             source if is_source(source) => {}
             other => out.push(other),
         }

@@ -439,6 +439,7 @@ impl ScriptWalk<'_> {
             watch.commands.push(ResolvedCommand { words, ..watch.current.clone() });
         }
         rules::judge(self, name, words);
+        self.judge_made(name, words);
         if let Some(flow) = self.run_builtin(name, words) {
             return flow;
         }
@@ -457,6 +458,7 @@ impl ScriptWalk<'_> {
             let given = self.text_given_to(words);
             self.unknown_made_of(&given)
         };
+        let text = self.marked_as_made(name, words, text);
         self.write(&text);
         Flow::Next
     }

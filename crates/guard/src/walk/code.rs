@@ -266,6 +266,7 @@ impl ScriptWalk<'_> {
         let mut given = format!("{code}\n{}", self.world.shell.input);
         given.extend(self.files_named_in(code));
         let unknown = self.unknown_made_of(&given);
+        let unknown = self.marked_as_made_by_code(code, unknown);
         self.write(&unknown);
     }
 

@@ -32,6 +32,7 @@ mod git;
 mod interest;
 mod leftover;
 mod loops;
+mod made;
 mod make;
 mod narrow;
 mod print;

@@ -107,6 +107,10 @@ impl ScriptWalk<'_> {
             }
             let succeeded = self.has_succeeded(last);
             self.world.certainty.status = Some(succeeded);
+            // Nothing makes a line of its own invisible, so that a script in front of another one never hides it.
+            if item.spans_lines {
+                self.cut_short();
+            }
             if succeeded == (*joint == Joint::And) {
                 self.narrow_by(Comparison::of(last).as_ref(), succeeded);
                 flow = self.run_pipeline(pipeline);
