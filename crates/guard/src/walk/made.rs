@@ -18,6 +18,12 @@ const TRANSFORMERS: [&str; 50] = [
 /// Those that need no input.
 const WITHOUT_INPUT: [&str; 7] = ["awk", "expr", "factor", "gawk", "jq", "mawk", "numfmt"];
 
+/// Those whose first word is a program of their own.
+const TAKE_PROGRAM: [&str; 5] = ["awk", "gawk", "jq", "mawk", "sed"];
+
+/// Those whose words are no files.
+const NO_FILES: [&str; 6] = ["dd", "expr", "factor", "getopt", "numfmt", "tr"];
+
 /// Words of code that reads something from outside.
 const OUTSIDE: [&str; 22] = [
     "open",
@@ -62,10 +68,11 @@ impl ScriptWalk<'_> {
 
     fn is_given_own_text(&mut self, name: &str, words: &[String]) -> bool {
         let input = std::rc::Rc::clone(&self.world.shell.input);
-        let mut has_text = !input.is_empty();
+        let mut has_text = input.contains(char::is_alphanumeric);
         if !is_own(&input) {
             return false;
         }
+        let mut programs = usize::from(TAKE_PROGRAM.contains(&name));
         for word in words.iter().skip(1).filter(|word| !word.starts_with('-')) {
             if has_mark(word) && is_vague(word) && !word.contains(MADE) {
                 return false;
@@ -73,7 +80,10 @@ impl ScriptWalk<'_> {
             match self.known_file(word) {
                 Some(text) if is_own(&text) => has_text = true,
                 Some(_) => return false,
-                None if looks_like_path(word) => return false,
+                None if NO_FILES.contains(&name) => {}
+                None if programs > 0 => programs -= 1,
+                // It may be a file, or the value of an option.
+                None if word.parse::<i64>().is_err() => return false,
                 None => {}
             }
         }
@@ -83,6 +93,7 @@ impl ScriptWalk<'_> {
     /// Asks about a command whose name, or whose effect, such text decides.
     pub(super) fn judge_made(&mut self, name: &str, words: &[String]) {
         let is_made = |word: &String| has_mark(word) && word.contains(MADE);
+        let begins_made = |word: &String| word.starts_with([UNKNOWN, MADE]) && is_made(word);
         if !words.iter().any(is_made) {
             return;
         }
@@ -91,8 +102,9 @@ impl ScriptWalk<'_> {
                 let matters = |word: &String| matches!(word.as_str(), "add" | "stage" | "push");
                 words.iter().any(matters) || words.get(1).is_some_and(is_made)
             }
-            "rm" => words.iter().skip(1).any(|word| word.starts_with([UNKNOWN, MADE]) && is_made(word)),
-            _ => words.first().is_some_and(is_made),
+            "rm" => words.iter().skip(1).any(begins_made),
+            // A path with a directory in front is a program of that directory.
+            _ => words.first().is_some_and(begins_made),
         };
         if decides {
             self.find_rule(&HIDDEN_CODE);
@@ -107,9 +119,4 @@ fn is_own(text: &str) -> bool {
     }
     let without_made = text.replace(&format!("{UNKNOWN}{MADE}"), "");
     !without_made.contains(|letter| is_mark(letter) && letter != MADE)
-}
-
-fn looks_like_path(word: &str) -> bool {
-    let is_plain = |letter: char| letter.is_alphanumeric() || "/._-~".contains(letter) || is_mark(letter);
-    word.contains(['/', '.']) && word.chars().all(is_plain) && word.chars().any(char::is_alphabetic)
 }
