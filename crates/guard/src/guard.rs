@@ -12,7 +12,7 @@ use crate::walk::ScriptWalk;
 pub const LONGEST_SCRIPT: usize = 1 << 20;
 
 /// The longest script that is rehearsed, in bytes. What a longer one computes is a small part of it.
-const LONGEST_REHEARSED: usize = 16 << 10;
+const LONGEST_REHEARSED: usize = 8 << 10;
 
 /// The setting of a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -10,8 +10,8 @@ pub(crate) use param::unescape_all;
 
 use std::rc::Rc;
 
-use crate::marks::{HOME, ONE, SET, SOME, STAR, TREE, UNKNOWN};
-use crate::syntax::ast::{List, ShellWord, WordPiece};
+use crate::marks::{HOME, ONE, SET, SOME, STAR, TREE, UNKNOWN, is_wild};
+use crate::syntax::ast::{List, Redirect, ShellCommand, ShellWord, WordPiece};
 use crate::walk::ScriptWalk;
 use crate::walk::state::DIRECTORY;
 
@@ -84,6 +84,9 @@ impl ScriptWalk<'_> {
         let mut fields = Vec::with_capacity(words.len());
         for word in words {
             self.word_fields(word, &mut fields);
+        }
+        if !self.world.files.is_empty() && fields.iter().any(|field| field.contains(is_wild)) {
+            fields = fields.into_iter().flat_map(|field| self.matching_files(field)).collect();
         }
         fields
     }
@@ -273,6 +276,17 @@ impl ScriptWalk<'_> {
     fn captured(&mut self, list: &Rc<List>) -> String {
         let mut text = self.capture(list);
         text.truncate(text.trim_end_matches('\n').len());
+        // Who hides the errors of a command expects that it may print nothing.
+        if text.chars().eq([UNKNOWN]) && hides_errors(list) && self.picks_nothing() {
+            text.clear();
+        }
         text
     }
+}
+
+/// True if a substitution is one command whose errors nobody sees.
+fn hides_errors(list: &List) -> bool {
+    let [item] = list.items.as_slice() else { return false };
+    let [ShellCommand::Simple(simple)] = item.first.stages.as_slice() else { return false };
+    simple.redirects.iter().any(Redirect::hides_errors)
 }

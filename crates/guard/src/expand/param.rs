@@ -6,7 +6,7 @@ use crate::pattern;
 use crate::syntax::ast::{Anchor, Index, Param, ParamChange, ShellWord, WordPiece};
 use crate::syntax::unescape;
 use crate::walk::ScriptWalk;
-use crate::walk::state::{DIRECTORY, ShellState, ShellValue};
+use crate::walk::state::{DIRECTORY, ShellState, ShellValue, in_order_of_bash};
 
 /// The longest text in which a pattern is looked for at every place, in bytes.
 const LONGEST_REPLACED: usize = 512;
@@ -104,7 +104,7 @@ impl ScriptWalk<'_> {
     fn keys(&mut self, name: &str) -> Vec<String> {
         match self.value(name) {
             Some(ShellValue::Array(items)) => items.keys().map(ToString::to_string).collect(),
-            Some(ShellValue::Table(items)) => items.keys().cloned().collect(),
+            Some(ShellValue::Table(items)) => in_order_of_bash(&items).map(|(key, _)| key.clone()).collect(),
             Some(ShellValue::Scalar(_)) => vec!["0".to_owned()],
             Some(ShellValue::Unset) | None => Vec::new(),
         }

@@ -179,6 +179,14 @@ pub(crate) struct Redirect {
     pub(crate) target: ShellWord,
 }
 
+impl Redirect {
+    /// True if it throws standard error away.
+    pub(crate) fn hides_errors(&self) -> bool {
+        let is_errors = self.descriptor == Some(2) || matches!(self.kind, RedirectKind::Both);
+        is_errors && self.target.plain() == Some("/dev/null")
+    }
+}
+
 /// The kind of a redirection.
 #[derive(Debug, Clone)]
 pub(crate) enum RedirectKind {

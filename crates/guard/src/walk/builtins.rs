@@ -211,7 +211,12 @@ impl ScriptWalk<'_> {
         let found = self.known_file(file);
         let on_path = || if file.contains('/') { None } else { self.script_on_path(file).map(Rc::from) };
         let Some(text): Option<Rc<str>> = found.or_else(on_path) else {
-            self.world.shell.outside.alter();
+            // Who hides its errors expects that the file may be missing, so that nothing is set.
+            if self.world.hides_errors {
+                self.world.shell.outside.is_altered = true;
+            } else {
+                self.world.shell.outside.alter();
+            }
             return;
         };
         let before = Rc::clone(&self.world.shell.arguments);

@@ -6,7 +6,7 @@ use crate::intercept::ResolvedCommand;
 use crate::marks::{ONE, SET, SOME, STAR, UNKNOWN, is_vague, readable};
 use crate::pattern;
 use crate::rules;
-use crate::syntax::ast::{Assign, AssignedValue, Element, SimpleCommand};
+use crate::syntax::ast::{Assign, AssignedValue, Element, Redirect, SimpleCommand};
 use crate::walk::files::base_name;
 use crate::walk::interest::interest;
 use crate::walk::state::ShellValue;
@@ -113,6 +113,7 @@ impl ScriptWalk<'_> {
         if self.is_rehearsal() && !matches!(first, "exit" | "return") {
             self.world.certainty.status = None;
         }
+        self.world.hides_errors = simple.redirects.iter().any(Redirect::hides_errors);
         let flow = self.run_with_channels(channels, |walk| walk.call_with_choices(key, words));
         if self.is_rehearsal() {
             self.world.certainty.status = outcome.or(self.world.certainty.status);

@@ -83,6 +83,11 @@ impl ScriptFiles {
         self.made.remove(path);
     }
 
+    /// True if the script has written no file.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.texts.is_empty()
+    }
+
     /// True if a directory is sure to be there: everybody has it, or the script has made it.
     pub(super) fn is_sure(&self, path: &str) -> bool {
         matches!(path, "/" | "/tmp" | "/var/tmp")
@@ -129,6 +134,26 @@ impl ScriptWalk<'_> {
     pub(super) fn real_path(&mut self, path: &str) -> String {
         let path = self.absolute(path);
         self.through_links(&path, true)
+    }
+
+    /// A pattern, and the files of the script that it matches. In a directory that the script has made there are no others.
+    pub(crate) fn matching_files(&mut self, field: String) -> Vec<String> {
+        if !field.contains(marks::is_wild) {
+            return vec![field];
+        }
+        let pattern = self.absolute(&field);
+        self.budget.spend(1 + self.world.files.texts.len() / 8);
+        let depth = |path: &str| path.matches('/').count();
+        let is_match = |path: &&String| depth(path) == depth(&pattern) && crate::pattern::matches(&pattern, path);
+        let mut found: Vec<String> = self.world.files.texts.keys().filter(is_match).cloned().collect();
+        found.sort();
+        found.truncate(MOST_MOVED);
+        let directory = pattern.rsplit_once('/').map_or("", |(directory, _)| directory);
+        let is_own = directory.starts_with(FRESH_DIRECTORY) || self.world.files.made.contains(directory);
+        if found.is_empty() || !is_own {
+            found.push(field);
+        }
+        found
     }
 
     /// The working directory.

@@ -54,8 +54,11 @@ impl Comparison {
         if pipeline.prefixed || words.iter().any(|word| is_sign(word, &["||", "(", ")", "!"])) {
             return None;
         }
-        let mut parts = words.split(|word| is_sign(word, &["&&"]));
-        let found = parts.find_map(|part| Self::of_words(part, false, is_pattern))?;
+        let parts = words.split(|word| is_sign(word, &["&&"]));
+        let mut found: Vec<Self> = parts.filter_map(|part| Self::of_words(part, false, is_pattern)).collect();
+        // A comparison says more than a look at a file.
+        found.sort_by_key(|found| found.is_partial);
+        let found = found.into_iter().next()?;
         Some(Self { is_partial: true, ..found })
     }
 
@@ -72,19 +75,18 @@ impl Comparison {
             });
         }
         if let [sign, word] = words {
-            let is_equal = match sign.plain()? {
-                "-z" => true,
-                "-n" => false,
+            let (is_equal, is_partial) = match sign.plain()? {
+                "-z" => (true, false),
+                "-n" => (false, false),
+                // A file has a name.
+                "-d" | "-e" | "-f" | "-r" | "-w" | "-x" | "-s" | "-L" | "-h" => (false, true),
                 _ => return None,
             };
+            if is_partial && is_negated {
+                return None;
+            }
             let name = variable(word)?.to_owned();
-            return Some(Self {
-                name,
-                text: String::new(),
-                is_equal: is_equal != is_negated,
-                is_pattern,
-                is_partial: false,
-            });
+            return Some(Self { name, text: String::new(), is_equal: is_equal != is_negated, is_pattern, is_partial });
         }
         let [left, sign, right] = words else { return None };
         let is_equal = match sign.plain()? {

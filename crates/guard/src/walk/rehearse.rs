@@ -16,6 +16,9 @@ use crate::walk::{Flow, ScriptWalk};
 /// The most rounds of a loop whose condition is not known.
 const UNKNOWN_ROUNDS: usize = 1;
 
+/// The most rounds of a loop in which a question is answered by chance.
+const MOST_GUESSED: usize = 8;
+
 /// The deepest recursion of one function in a rehearsal.
 pub(super) const MOST_RECURSION: usize = 12;
 
@@ -185,7 +188,7 @@ impl ScriptWalk<'_> {
     }
 
     pub(super) fn rehearse_loop(&mut self, condition: &List, body: &List, is_until: bool) -> Flow {
-        let (mut unknown, mut rounds) = (0, 0);
+        let (mut unknown, mut rounds, mut guessed) = (0, 0, 0);
         for _ in 0..self.budget.detail().rounds {
             let asked = self.questions();
             match self.rehearse_condition(condition) {
@@ -198,11 +201,17 @@ impl ScriptWalk<'_> {
                 break;
             }
             self.budget.spend(1);
+            let asked = self.questions();
             let flow = self.run_round(body);
             if let Some(flow) = flow.out_of_loop() {
                 return flow;
             }
             rounds += 1;
+            // The same answer in every round leads round and round.
+            guessed += usize::from(self.questions() > asked);
+            if guessed >= MOST_GUESSED {
+                break;
+            }
         }
         if rounds == self.budget.detail().rounds {
             self.cut_short();

@@ -47,7 +47,7 @@ impl ShellValue {
             Self::Unset => Vec::new(),
             Self::Scalar(text) => vec![text.clone()],
             Self::Array(items) => items.values().cloned().collect(),
-            Self::Table(items) => items.values().cloned().collect(),
+            Self::Table(items) => in_order_of_bash(items).map(|(_, item)| item.clone()).collect(),
         }
     }
 
@@ -55,6 +55,18 @@ impl ShellValue {
     pub(crate) fn list(items: Vec<String>) -> Self {
         Self::Array((0..).zip(items).collect())
     }
+}
+
+/// The entries of a table in the order in which bash lists them: by a hash of their keys.
+pub(crate) fn in_order_of_bash(items: &BTreeMap<String, String>) -> impl Iterator<Item = (&String, &String)> {
+    const BUCKETS: u32 = 1024;
+    let bucket = |key: &str| {
+        let hash = key.bytes().fold(2_166_136_261_u32, |hash, byte| hash.wrapping_mul(16_777_619) ^ u32::from(byte));
+        hash % BUCKETS
+    };
+    let mut entries: Vec<_> = items.iter().collect();
+    entries.sort_by_key(|(key, _)| bucket(key));
+    entries.into_iter()
 }
 
 /// A variable.

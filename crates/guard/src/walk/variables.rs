@@ -189,6 +189,11 @@ impl ScriptWalk<'_> {
         }
     }
 
+    /// True if the current command is followed with a substitution that has printed nothing.
+    pub(crate) fn picks_nothing(&mut self) -> bool {
+        self.choices.pick_branch(2) == Some(1)
+    }
+
     /// Runs a command as [`Self::run_with_choices`] does, also if no variable is doubtful: a substitution in it may have several
     /// outputs.
     pub(super) fn run_with_branches(&mut self, command: &mut dyn FnMut(&mut Self) -> Flow) -> Flow {

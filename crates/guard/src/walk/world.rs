@@ -36,6 +36,8 @@ pub(crate) struct World<'g> {
     pub(super) sources: Vec<Rc<str>>,
     /// The loops around the current command, in its function.
     pub(super) loops: usize,
+    /// Nobody sees the errors of the current command.
+    pub(super) hides_errors: bool,
     /// Lines that the script has put into the shell's history.
     pub(super) history: Vec<String>,
     /// Counts lines of the script. An alias counts from the line after its own.
@@ -92,6 +94,7 @@ impl<'g> World<'g> {
             locals: Vec::new(),
             sources: Vec::new(),
             loops: 0,
+            hides_errors: false,
             history: Vec::new(),
             line: 0,
             nested: 0,
