@@ -117,75 +117,87 @@ fn literal_prefix(text: &str) -> Option<String> {
     (!prefix.is_empty()).then_some(prefix)
 }
 
+/// An expression while it is translated.
+#[derive(Default)]
+struct Translation {
+    out: String,
+    /// The beginning of the last unit that can be repeated.
+    unit: Option<usize>,
+    /// That unit is repeated already.
+    is_repeated: bool,
+    /// The beginnings of the groups that are open.
+    groups: Vec<usize>,
+}
+
 /// The expression in the other spelling.
 fn translated(text: &str) -> Option<String> {
-    let mut out = String::with_capacity(text.len() + 8);
+    let mut made = Translation { out: String::with_capacity(text.len() + 8), ..Translation::default() };
     let mut rest = text;
-    // The last unit that can be repeated, and whether it is repeated already.
-    let mut unit: Option<usize> = None;
-    let mut is_repeated = false;
-    let mut groups = Vec::new();
     while let Some(letter) = rest.chars().next() {
-        let mut length = letter.len_utf8();
-        let start = out.len();
+        let taken = match letter {
+            '*' | '+' | '?' | '{' => made.repeat(letter, rest),
+            _ => made.unit(letter, rest)?,
+        };
+        rest = rest.get(taken..)?;
+    }
+    made.groups.is_empty().then_some(made.out)
+}
+
+impl Translation {
+    /// A sign that repeats the unit before it, or stands for itself where there is none; returns the bytes that it takes.
+    fn repeat(&mut self, letter: char, rest: &str) -> usize {
+        let counted = if letter == '{' { repetition(rest) } else { Some((1, letter.to_string())) };
+        let (Some(from), Some((taken, sign))) = (self.unit, counted) else {
+            self.unit = Some(self.out.len());
+            self.is_repeated = false;
+            push_literal(letter, &mut self.out);
+            return 1;
+        };
+        // A second sign would make the first one lazy.
+        if self.is_repeated {
+            self.out.insert_str(from, "(?:");
+            self.out.push(')');
+        }
+        self.out.push_str(&sign);
+        self.is_repeated = true;
+        taken
+    }
+
+    /// Anything else; returns the bytes that it takes.
+    fn unit(&mut self, letter: char, rest: &str) -> Option<usize> {
+        let start = self.out.len();
+        let mut taken = letter.len_utf8();
+        self.unit = Some(start);
+        self.is_repeated = false;
         match letter {
-            '*' | '+' | '?' | '{' => {
-                let counted = if letter == '{' { repetition(rest) } else { Some((1, letter.to_string())) };
-                if let (Some(from), Some((taken, sign))) = (unit, counted) {
-                    // A second sign would make the first one lazy.
-                    if is_repeated {
-                        out.insert_str(from, "(?:");
-                        out.push(')');
-                    }
-                    out.push_str(&sign);
-                    is_repeated = true;
-                    rest = rest.get(taken..)?;
-                    continue;
-                }
-                out.push('\\');
-                out.push(letter);
-                unit = Some(start);
-            }
             '(' => {
-                groups.push(start);
-                out.push('(');
-                unit = None;
+                self.groups.push(start);
+                self.out.push('(');
+                self.unit = None;
             }
             ')' => {
-                let from = groups.pop();
-                out.push_str(if from.is_some() { ")" } else { "\\)" });
-                unit = from.or(Some(start));
+                let from = self.groups.pop();
+                self.out.push_str(if from.is_some() { ")" } else { "\\)" });
+                self.unit = from.or(Some(start));
             }
             '|' | '^' | '$' => {
-                out.push(letter);
-                unit = None;
+                self.out.push(letter);
+                self.unit = None;
             }
             '[' => {
-                length = bracket_length(rest).unwrap_or(1);
-                if length > 1 {
-                    bracket(rest.get(1..length - 1)?, &mut out)?;
+                taken = bracket_length(rest).unwrap_or(1);
+                if taken > 1 {
+                    bracket(rest.get(1..taken - 1)?, &mut self.out)?;
                 } else {
-                    out.push_str("\\[");
+                    self.out.push_str("\\[");
                 }
-                unit = Some(start);
             }
-            '\\' => {
-                length += escape(rest.get(1..)?, &mut out)?;
-                unit = Some(start);
-            }
-            plain => {
-                if plain == '.' {
-                    out.push('.');
-                } else {
-                    push_literal(plain, &mut out);
-                }
-                unit = Some(start);
-            }
+            '\\' => taken += escape(rest.get(1..)?, &mut self.out)?,
+            '.' => self.out.push('.'),
+            plain => push_literal(plain, &mut self.out),
         }
-        is_repeated = false;
-        rest = rest.get(length..)?;
+        Some(taken)
     }
-    groups.is_empty().then_some(out)
 }
 
 fn push_literal(letter: char, out: &mut String) {

@@ -2,13 +2,13 @@
 
 use std::rc::Rc;
 
-use crate::marks::has_mark;
+use crate::marks::{UNKNOWN, has_mark};
 use crate::walk::awk::ast::{Arithmetic, CONVFMT, ENVIRON, Expr, NF, OFS, SUBSEP, Slot};
 use crate::walk::awk::ere::Ere;
 use crate::walk::awk::machine::{After, AwkRun};
 use crate::walk::awk::number;
 use crate::walk::awk::output::{certain, choices};
-use crate::walk::awk::state::{Array, Cell, Record};
+use crate::walk::awk::state::{Array, Cell, Record, State};
 use crate::walk::awk::value::Value;
 use crate::walk::state::ShellState;
 
@@ -17,6 +17,9 @@ const DEEPEST: usize = 72;
 
 /// The most expressions that a script may use in awk.
 const MOST_EXPRESSIONS: usize = 512;
+
+/// The most variables of the environment that are gone through.
+const MOST_NAMES: usize = 32;
 
 /// The work of making an expression.
 const EXPRESSION_WORK: usize = 300;
@@ -113,12 +116,24 @@ impl AwkRun<'_, '_, '_> {
     /// `&&` ends at the first false value, `||` at the first true one.
     fn all_or_any(&mut self, values: &[Expr], ends_at: bool) -> Option<bool> {
         let mut outcome = Some(!ends_at);
+        // The state in which the rest may not have been looked at.
+        let mut earlier: Option<State> = None;
         for value in values {
             match self.truth(value) {
-                Some(truth) if truth == ends_at => return Some(ends_at),
+                Some(truth) if truth == ends_at => {
+                    outcome = Some(ends_at);
+                    break;
+                }
                 Some(_) => {}
-                None => outcome = None,
+                None => {
+                    outcome = None;
+                    earlier.get_or_insert_with(|| self.state.clone());
+                }
             }
+        }
+        if let Some(earlier) = earlier {
+            let joined = self.state.join(&earlier, &earlier.record);
+            self.work(joined);
         }
         outcome
     }
@@ -138,18 +153,7 @@ impl AwkRun<'_, '_, '_> {
                 Some(number) => self.state.record.field(place_of(number)),
                 None => self.state.record.any_field(),
             },
-            Expr::Assign(target, operation, value) => {
-                let value = self.value(value);
-                let value = match operation {
-                    Some(operation) => {
-                        let before = self.value(target);
-                        arithmetic(*operation, &before, &value)
-                    }
-                    None => value,
-                };
-                self.store(target, value.clone());
-                value
-            }
+            Expr::Assign(target, operation, value) => self.assign(target, *operation, value),
             Expr::Step { target, by, is_before } => {
                 let before = self.value(target).number().map_or_else(Value::unknown_number, Value::Number);
                 let after = arithmetic(Arithmetic::Add, &before, &Value::Number(*by));
@@ -173,10 +177,7 @@ impl AwkRun<'_, '_, '_> {
             Expr::Ternary(condition, then, otherwise) => match self.truth(condition) {
                 Some(true) => self.value(then),
                 Some(false) => self.value(otherwise),
-                None => {
-                    let then = self.value(then);
-                    then.join(&self.value(otherwise))
-                }
+                None => self.either_value(condition, then, otherwise),
             },
             Expr::Call(callee, arguments) => self.call(*callee, arguments),
             Expr::Native(name, arguments) => self.native(name, arguments),
@@ -184,6 +185,33 @@ impl AwkRun<'_, '_, '_> {
             Expr::Many(values) => Value::text(self.key(values)),
             condition => Value::flag(self.truth(condition)),
         }
+    }
+
+    fn assign(&mut self, target: &Expr, operation: Option<Arithmetic>, value: &Expr) -> Value {
+        let mut value = self.value(value);
+        if let Some(operation) = operation {
+            let before = self.value(target);
+            value = arithmetic(operation, &before, &value);
+        }
+        self.store(target, value.clone());
+        value
+    }
+
+    /// One of two values, by a condition that is not known.
+    fn either_value(&mut self, condition: &Expr, then: &Expr, otherwise: &Expr) -> Value {
+        let (mut first, mut second) = (Value::Unset, Value::Unset);
+        self.both_ways(
+            Some(condition),
+            |run| {
+                first = run.value(then);
+                After::Goes
+            },
+            |run| {
+                second = run.value(otherwise);
+                After::Goes
+            },
+        );
+        first.join(&second)
     }
 
     fn concatenated(&mut self, values: &[Expr]) -> Value {
@@ -257,6 +285,18 @@ impl AwkRun<'_, '_, '_> {
         }
     }
 
+    /// The names of the environment's variables: those that are known, and an unknown one for the rest.
+    pub(super) fn environment_names(&self) -> Vec<String> {
+        let shell = &self.walk.world.shell;
+        let is_exported = |name: &str| shell.variable(name).is_some_and(|variable| variable.exported);
+        let mut names: Vec<String> = shell.names().filter(|name| is_exported(name)).map(str::to_owned).collect();
+        names.sort_unstable();
+        names.truncate(MOST_NAMES);
+        names.extend(["HOME", "PWD"].map(str::to_owned));
+        names.push(UNKNOWN.to_string());
+        names
+    }
+
     /// Gives a variable, an element or a field its value.
     pub(super) fn store(&mut self, target: &Expr, value: Value) {
         match target {
@@ -312,7 +352,7 @@ impl AwkRun<'_, '_, '_> {
     fn rebuild(&mut self, fields: Vec<Rc<str>>) {
         self.work(fields.len());
         let text = fields.join(&*self.state.global(OFS).to_text("%.6g"));
-        self.state.record = Rc::new(Record { text: text.into(), fields });
+        self.state.record = Rc::new(Record { text: text.into(), fields, is_open: false });
     }
 
     fn call(&mut self, callee: usize, arguments: &[Expr]) -> Value {

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use crate::marks::{HOME, SOME, UNKNOWN};
+use crate::marks::{HOME, SOME, UNKNOWN, has_mark};
 use crate::walk::awk::ast::{ARGC, ARGV, Expr, FILENAME, FNR, FS, LineSource, NR, RS, Slot};
 use crate::walk::awk::lexer::unescaped;
 use crate::walk::awk::machine::AwkRun;
@@ -156,6 +156,7 @@ impl AwkRun<'_, '_, '_> {
         let text = self.state.global(RS).to_text("%.6g");
         let mut letters = text.chars();
         match (letters.next(), letters.next()) {
+            _ if has_mark(&text) => RecordEnd::Unknown,
             (None, _) => RecordEnd::Paragraph,
             (Some(letter), None) => RecordEnd::Letter(letter),
             _ => self.ere(&text).map_or(RecordEnd::Unknown, RecordEnd::Expression),
@@ -222,10 +223,15 @@ impl AwkRun<'_, '_, '_> {
     /// Makes a text the record, and splits it.
     pub(super) fn set_record(&mut self, text: &Rc<str>) {
         let separator = self.state.global(FS).to_text("%.6g");
-        let separator = self.separator(&separator);
-        let fields = split(text, &separator);
+        let is_open = has_mark(&separator);
+        let fields = if is_open {
+            vec![self.walk.unknown_made_of(text).into()]
+        } else {
+            let separator = self.separator(&separator);
+            split(text, &separator)
+        };
         self.work(fields.len());
-        self.state.record = Rc::new(Record { text: Rc::clone(text), fields });
+        self.state.record = Rc::new(Record { text: Rc::clone(text), fields, is_open });
     }
 
     /// `getline`: one if it has read a record, zero at the end.
@@ -257,7 +263,14 @@ impl AwkRun<'_, '_, '_> {
         };
         let Some(record) = record else { return Value::Number(0.0) };
         match target {
-            Some(target) => self.store(target, Value::Input(Rc::clone(&record))),
+            Some(target) => {
+                let mut value = Value::Input(Rc::clone(&record));
+                // A file that is not there leaves the old value.
+                if has_mark(&record) && record.contains(UNKNOWN) {
+                    value = self.value(target).join(&value);
+                }
+                self.store(target, value);
+            }
             None => self.set_record(&record),
         }
         // A record that stands for many lines may be none.

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use crate::walk::ScriptWalk;
-use crate::walk::awk::ast::{AwkProgram, Expr, Pattern, Rule, Slot, Statement};
+use crate::walk::awk::ast::{AwkProgram, ENVIRON, Expr, Pattern, Rule, Slot, Statement};
 use crate::walk::awk::input::{MainInput, Reader};
 use crate::walk::awk::output::Writer;
 use crate::walk::awk::state::{Cell, State};
@@ -364,7 +364,11 @@ impl<'p, 'w, 'g> AwkRun<'p, 'w, 'g> {
     }
 
     fn for_in(&mut self, variable: Slot, array: Slot, body: &[Statement]) -> After {
-        let keys = self.state.array(array).map(|array| array.keys()).unwrap_or_default();
+        let keys = if array == Slot::Global(ENVIRON) {
+            self.environment_names()
+        } else {
+            self.state.array(array).map(|array| array.keys()).unwrap_or_default()
+        };
         let before = self.state.clone();
         let is_open = keys.iter().any(|key| is_many(key));
         let mut after = After::Goes;

@@ -64,7 +64,7 @@ impl AwkRun<'_, '_, '_> {
                 let Some(field) = fields.get_mut(at - 1) else { return false };
                 let whole = record.text.replacen(&**field, text, 1);
                 *field = Rc::clone(text);
-                self.state.record = Rc::new(Record { text: whole.into(), fields });
+                self.state.record = Rc::new(Record { text: whole.into(), fields, is_open: record.is_open });
                 true
             }
             _ => false,

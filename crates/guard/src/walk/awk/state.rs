@@ -84,7 +84,10 @@ impl Array {
     }
 
     pub(super) fn remove(&mut self, key: &str) {
-        if !has_mark(key) {
+        if has_mark(key) {
+            // It may have been any of them.
+            self.items.values_mut().for_each(|item| item.is_sure = false);
+        } else {
             self.items.remove(key);
         }
     }
@@ -143,19 +146,21 @@ impl Array {
 pub(super) struct Record {
     pub(super) text: Rc<str>,
     pub(super) fields: Vec<Rc<str>>,
+    /// The separator is not known, so that the only field stands for each of them.
+    pub(super) is_open: bool,
 }
 
 impl Record {
     /// The number of fields; none if that is not certain.
     pub(super) fn count(&self) -> Option<usize> {
         let is_vague = has_mark(&self.text) && (self.text.contains(UNKNOWN) || is_all_marks(&self.text));
-        (!is_vague).then_some(self.fields.len())
+        (!is_vague && !self.is_open).then_some(self.fields.len())
     }
 
     /// A field; number zero is the record.
     pub(super) fn field(&self, at: usize) -> Value {
         let Some(index) = at.checked_sub(1) else { return Value::Input(Rc::clone(&self.text)) };
-        match self.fields.get(index) {
+        match self.fields.get(if self.is_open { 0 } else { index }) {
             Some(field) => Value::Input(Rc::clone(field)),
             // A line of marks alone is the mark of each of its columns.
             None if is_all_marks(&self.text) => Value::Input(Rc::clone(&self.text)),
@@ -175,7 +180,8 @@ impl Record {
 
     /// The record after a choice was made among the names of a listing.
     pub(super) fn chosen(&self) -> Self {
-        Self { text: chosen(&self.text).into(), fields: self.fields.iter().map(|field| chosen(field).into()).collect() }
+        let fields = self.fields.iter().map(|field| chosen(field).into()).collect();
+        Self { text: chosen(&self.text).into(), fields, is_open: self.is_open }
     }
 }
 

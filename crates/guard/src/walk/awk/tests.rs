@@ -171,6 +171,16 @@ fn both_ways_of_an_unknown_condition_are_followed() {
 }
 
 #[test]
+fn an_assignment_that_may_not_happen_leaves_the_old_value() {
+    let line = UNKNOWN.to_string();
+    check("BEGIN {x = \"a\"} /q/ && (x = \"b\") {} END {print x}", &line, "b\na\n");
+    check("BEGIN {x = \"a\"; getline x < \"missing\"; print x}", "", &format!("a\n{UNKNOWN}\n"));
+    check("BEGIN {a[1]} {delete a[$1]} END {if (!(1 in a)) print \"gone\"}", &line, "gone\n");
+    assert_eq!(output(&["-F", &line, "{print $2}"], "a:b\n"), format!("{UNKNOWN}\n"));
+    assert_eq!(output(&["-v", &format!("RS={line}"), "{print $2}"], "a:b\n"), format!("{UNKNOWN}\n"));
+}
+
+#[test]
 fn directories_are_kept_as_they_are() {
     check("BEGIN {print ENVIRON[\"HOME\"]}", "", &format!("{HOME}\n"));
     assert_eq!(output(&["-v", &format!("d={HOME}"), "BEGIN {print d \"/x\"}"], ""), format!("{HOME}/x\n"));
