@@ -204,6 +204,9 @@ impl ScriptWalk<'_> {
                 if matches!(language, "python" | "node" | "perl" | "ruby" | "php" | "tclsh" | "expect") {
                     let words = [program.clone(), path].into_iter().chain(arguments);
                     self.program_call(&program, &words.collect::<Vec<_>>());
+                } else if language.ends_with("awk") {
+                    let words = [program.clone(), "-f".to_owned(), path].into_iter().chain(arguments);
+                    self.program_call(&program, &words.collect::<Vec<_>>());
                 } else {
                     self.scan_code_text(&program, text);
                 }

@@ -28,6 +28,10 @@ pub(crate) struct World<'g> {
     pub(crate) calls: Vec<String>,
     /// Expressions that the script has used, and whether they ignore case; none for one that cannot be made.
     pub(super) expressions: HashMap<(String, bool), Option<regex::Regex>>,
+    /// Expressions that programs of awk have used; none for one that cannot be made.
+    pub(super) awk_expressions: HashMap<String, Option<crate::walk::awk::Ere>>,
+    /// The work that programs of awk may still do.
+    pub(super) awk_work_left: usize,
     /// The number of calls of each function so far.
     pub(super) called: HashMap<String, usize>,
     /// Variables that the local variables of those functions hide.
@@ -91,6 +95,8 @@ impl<'g> World<'g> {
             calls: Vec::new(),
             called: HashMap::new(),
             expressions: HashMap::new(),
+            awk_expressions: HashMap::new(),
+            awk_work_left: crate::walk::awk::MOST_WORK,
             locals: Vec::new(),
             sources: Vec::new(),
             loops: 0,
