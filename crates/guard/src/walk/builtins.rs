@@ -164,11 +164,16 @@ impl ScriptWalk<'_> {
         let next = match (name, target.map(String::as_str)) {
             ("cd", Some(path)) if path.starts_with(|letter: char| letter.is_ascii_alphanumeric()) => {
                 let path = self.on_directory_path(path);
-                self.absolute(&path)
+                if arguments.iter().any(|word| word == "-P") {
+                    self.absolute(&path)
+                } else {
+                    self.absolute_by_name(&path)
+                }
             }
             ("popd", _) => self.world.shell.directories.pop().unwrap_or_else(|| UNKNOWN.to_string()),
             (_, Some("-")) => self.scalar("OLDPWD").unwrap_or_else(|| UNKNOWN.to_string()),
-            (_, Some(path)) => self.absolute(path),
+            (_, Some(path)) if arguments.iter().any(|word| word == "-P") => self.absolute(path),
+            (_, Some(path)) => self.absolute_by_name(path),
             ("cd", None) => self.scalar("HOME").unwrap_or_else(|| crate::marks::HOME.to_string()),
             (_, None) => self.world.shell.directories.pop().unwrap_or_else(|| UNKNOWN.to_string()),
         };
@@ -259,6 +264,10 @@ impl ScriptWalk<'_> {
     fn shift_arguments(&mut self, arguments: &[String]) {
         let by = arguments.first().and_then(|count| count.parse().ok()).unwrap_or(1);
         self.budget.spend(self.world.shell.arguments.len() / 4);
+        // More than there are: it fails and takes none.
+        if by > self.world.shell.arguments.len() {
+            return self.tell_outcome(Some(false));
+        }
         let rest = self.world.shell.arguments.iter().skip(by).cloned().collect();
         self.world.shell.arguments = Rc::new(rest);
     }

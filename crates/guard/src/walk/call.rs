@@ -114,7 +114,10 @@ impl ScriptWalk<'_> {
             self.world.certainty.status = None;
         }
         self.world.hides_errors = simple.redirects.iter().any(Redirect::hides_errors);
+        let hides = usize::from(self.world.hides_errors);
+        self.world.hidden += hides;
         let flow = self.run_with_channels(channels, |walk| walk.call_with_choices(key, words));
+        self.world.hidden -= hides;
         if self.is_rehearsal() {
             self.world.certainty.status = outcome.or(self.world.certainty.status);
         } else if !keeps_status || !simple.redirects.is_empty() {

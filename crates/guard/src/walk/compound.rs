@@ -48,6 +48,7 @@ impl ScriptWalk<'_> {
         let flow = self.run_joined(item);
         let now = self.directory();
         if !self.world.shell.stops_at_failure && now != path && !self.world.files.is_sure(&now) {
+            let is_expected = is_expected || self.world.hidden > 0;
             self.world.shell.left = Some(LeftDirectory { path, is_expected });
         }
         flow
@@ -270,6 +271,14 @@ impl ScriptWalk<'_> {
         }
     }
 
+    /// Runs a list that only asks: `set -e` does not end the shell in it.
+    pub(super) fn run_condition(&mut self, condition: &List) -> Flow {
+        let stops = std::mem::take(&mut self.world.shell.stops_at_failure);
+        let flow = self.run_list(condition);
+        self.world.shell.stops_at_failure |= stops;
+        flow
+    }
+
     /// Forgets the status of a compound command, which is that of its last one.
     fn forget_status(&mut self) {
         if !self.is_rehearsal() {
@@ -359,7 +368,7 @@ impl ScriptWalk<'_> {
         let mut ends = Vec::with_capacity(arms.len() + 1);
         let mut otherwise = otherwise;
         for (condition, body) in arms {
-            let flow = self.run_list(condition);
+            let flow = self.run_condition(condition);
             if flow.is_end() && joined.is_none() {
                 return flow;
             }

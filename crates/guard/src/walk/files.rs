@@ -121,7 +121,28 @@ impl ScriptWalk<'_> {
     }
 
     /// A path from the root or from one of the marked directories, without `.`, `..` and doubled slashes.
+    ///
+    /// The directory above a link is the one above its target, as the system sees it.
     pub(crate) fn absolute(&mut self, path: &str) -> String {
+        if self.world.files.links.is_empty() || !path.contains("/..") {
+            return self.absolute_by_name(path);
+        }
+        let mut at = self.absolute_by_name(".");
+        let mut parts = path.split('/');
+        if path.starts_with(['/', HOME, START, REPO, UNKNOWN]) {
+            at = parts.next().filter(|first| !first.is_empty()).unwrap_or("/").to_owned();
+        }
+        for part in parts {
+            if part == ".." {
+                at = self.world.files.through_links(&at, true);
+            }
+            at = normalized(&format!("{at}/{part}"));
+        }
+        at
+    }
+
+    /// The same by names alone, as `cd` sees it.
+    pub(crate) fn absolute_by_name(&mut self, path: &str) -> String {
         let is_absolute = path.starts_with(['/', HOME, START, REPO, UNKNOWN]);
         if is_absolute {
             return normalized(path);

@@ -42,7 +42,7 @@ impl ScriptWalk<'_> {
         let before = self.world.shell.clone();
         let could_read = self.world.shell.input.len();
         self.world.shell.read_failed = false;
-        let flow = self.run_list(condition);
+        let flow = self.run_condition(condition);
         if flow.is_end() || self.certain_status() == Some(is_until) {
             return flow;
         }

@@ -140,7 +140,11 @@ impl ScriptWalk<'_> {
             return inner(self);
         }
         let channels = self.open_channels(redirects);
-        self.run_with_channels(channels, inner)
+        let hides = redirects.iter().any(Redirect::hides_errors);
+        self.world.hidden += usize::from(hides);
+        let flow = self.run_with_channels(channels, inner);
+        self.world.hidden -= usize::from(hides);
+        flow
     }
 
     /// Runs a command with these channels.

@@ -42,6 +42,8 @@ pub(crate) struct World<'g> {
     pub(super) loops: usize,
     /// Nobody sees the errors of the current command.
     pub(super) hides_errors: bool,
+    /// The commands around the current one whose errors nobody sees.
+    pub(super) hidden: usize,
     /// Lines that the script has put into the shell's history.
     pub(super) history: Vec<String>,
     /// Counts lines of the script. An alias counts from the line after its own.
@@ -101,6 +103,7 @@ impl<'g> World<'g> {
             sources: Vec::new(),
             loops: 0,
             hides_errors: false,
+            hidden: 0,
             history: Vec::new(),
             line: 0,
             nested: 0,
