@@ -130,7 +130,7 @@ impl ScriptWalk<'_> {
         let mut at = self.absolute_by_name(".");
         let mut parts = path.split('/');
         if path.starts_with(['/', HOME, START, REPO, UNKNOWN]) {
-            at = parts.next().filter(|first| !first.is_empty()).unwrap_or("/").to_owned();
+            parts.next().filter(|first| !first.is_empty()).unwrap_or("/").clone_into(&mut at);
         }
         for part in parts {
             if part == ".." {

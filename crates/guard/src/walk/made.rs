@@ -22,7 +22,7 @@ const WITHOUT_INPUT: [&str; 7] = ["awk", "expr", "factor", "gawk", "jq", "mawk",
 const TAKE_PROGRAM: [&str; 5] = ["awk", "gawk", "jq", "mawk", "sed"];
 
 /// Those whose words are no files.
-const NO_FILES: [&str; 6] = ["dd", "expr", "factor", "getopt", "numfmt", "tr"];
+const NO_FILES: [&str; 7] = ["dd", "expr", "factor", "getopt", "numfmt", "openssl", "tr"];
 
 /// Words of code that reads something from outside.
 const OUTSIDE: [&str; 22] = [
