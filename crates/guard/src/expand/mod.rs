@@ -13,6 +13,7 @@ use std::rc::Rc;
 use crate::marks::{HOME, ONE, SET, SOME, STAR, TREE, UNKNOWN, is_wild};
 use crate::syntax::ast::{List, Redirect, ShellCommand, ShellWord, WordPiece};
 use crate::walk::ScriptWalk;
+use crate::walk::files::FRESH_DIRECTORY;
 use crate::walk::state::DIRECTORY;
 
 /// The treatment of the text of an expansion: whether it is quoted, and whether it is split.
@@ -277,7 +278,8 @@ impl ScriptWalk<'_> {
         let mut text = self.capture(list);
         text.truncate(text.trim_end_matches('\n').len());
         // Who hides the errors of a command expects that it may print nothing.
-        if text.chars().eq([UNKNOWN]) && hides_errors(list) && self.picks_nothing() {
+        let may_be_nothing = text.chars().eq([UNKNOWN]) || text == FRESH_DIRECTORY;
+        if may_be_nothing && hides_errors(list) && self.picks_nothing() {
             text.clear();
         }
         text
@@ -287,6 +289,9 @@ impl ScriptWalk<'_> {
 /// True if a substitution is one command whose errors nobody sees.
 fn hides_errors(list: &List) -> bool {
     let [item] = list.items.as_slice() else { return false };
+    if !item.rest.is_empty() {
+        return false;
+    }
     let [ShellCommand::Simple(simple)] = item.first.stages.as_slice() else { return false };
     simple.redirects.iter().any(Redirect::hides_errors)
 }

@@ -10,7 +10,7 @@ use crate::walk::ScriptWalk;
 use crate::walk::state::DIRECTORY;
 
 /// The stand-in for a directory that `mktemp` makes.
-pub(super) const FRESH_DIRECTORY: &str = "/tmp/tmp.XXXXXXXXXX";
+pub(crate) const FRESH_DIRECTORY: &str = "/tmp/tmp.XXXXXXXXXX";
 
 /// The most moves that are remembered. Later ones are forgotten.
 const MOST_MOVED: usize = 64;
