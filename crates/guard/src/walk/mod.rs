@@ -22,6 +22,7 @@ mod code_scan;
 mod compound;
 mod declare;
 mod decode;
+mod expression;
 mod fault;
 pub(crate) mod files;
 mod filters;

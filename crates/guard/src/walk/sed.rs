@@ -1,12 +1,9 @@
 //! `sed`, as far as scripts use it to put text together.
 
-use regex::{Regex, RegexBuilder};
+use regex::Regex;
 
 use crate::walk::ScriptWalk;
 use crate::walk::filters::joined;
-
-/// The largest compiled expression, in bytes. Larger ones leave the text unknown.
-const LARGEST_EXPRESSION: usize = 1 << 18;
 
 impl ScriptWalk<'_> {
     /// `sed`: substitutions, and the commands that print lines or run them.
@@ -37,7 +34,7 @@ impl ScriptWalk<'_> {
             match substitution(command) {
                 Some((wanted, by, flags)) => {
                     self.budget.spend(text.len() / 64);
-                    text = match self.expression(&wanted, flags.contains(['i', 'I'])) {
+                    text = match self.sed_expression(&wanted, flags.contains(['i', 'I'])) {
                         Some(expression) => substituted(&text, &expression, &by, &flags),
                         None => self.unknown_made_of(&text),
                     };
@@ -71,17 +68,8 @@ impl ScriptWalk<'_> {
         String::new()
     }
 
-    /// A basic or extended expression, taken for what both agree on. Scripts use the same ones over and over, and making one
-    /// takes longer than using it.
-    pub(super) fn expression(&mut self, text: &str, ignore_case: bool) -> Option<Regex> {
-        let key = (text.to_owned(), ignore_case);
-        if let Some(known) = self.world.expressions.get(&key) {
-            return known.clone();
-        }
-        self.budget.spend(4);
-        let made = expression(text, ignore_case);
-        self.world.expressions.insert(key, made.clone());
-        made
+    fn sed_expression(&mut self, text: &str, ignore_case: bool) -> Option<Regex> {
+        self.lenient_expression(text, ignore_case)
     }
 
     /// The lines from one address to another: numbers, `$` or expressions.
@@ -94,7 +82,7 @@ impl ScriptWalk<'_> {
                 return lines.len().checked_sub(1);
             }
             let wanted = address.strip_prefix('/').and_then(|rest| rest.strip_suffix('/'))?;
-            let expression = self.expression(wanted, false)?;
+            let expression = self.sed_expression(wanted, false)?;
             let found = lines.iter().skip(start).position(|line| expression.is_match(line));
             Some(found.map_or(lines.len(), |at| start + at))
         };
@@ -117,7 +105,7 @@ impl ScriptWalk<'_> {
         } else if let Some((from, to)) = address.split_once(',') {
             return Some(self.range(&lines, from, to).unwrap_or_else(|| text.to_owned()));
         } else if let Some(wanted) = address.strip_prefix('/').and_then(|rest| rest.strip_suffix('/')) {
-            let expression = self.expression(wanted, false)?;
+            let expression = self.sed_expression(wanted, false)?;
             // A line that is not known may match.
             let lines =
                 lines.into_iter().filter(|line| expression.is_match(line) || line.contains(crate::marks::is_mark));
@@ -134,14 +122,6 @@ fn without_address(command: &str) -> &str {
     let rest =
         command.trim_start().trim_start_matches(|letter: char| letter.is_ascii_digit() || "$,~ ".contains(letter));
     if rest.starts_with(['s', 'e']) { rest } else { command }
-}
-
-fn expression(text: &str, ignore_case: bool) -> Option<Regex> {
-    let text = text.replace("\\(", "(").replace("\\)", ")").replace("\\|", "|").replace("\\+", "+");
-    let build =
-        |text: &str| RegexBuilder::new(text).case_insensitive(ignore_case).size_limit(LARGEST_EXPRESSION).build().ok();
-    // Braces stand for themselves in a basic expression.
-    build(&text).or_else(|| build(&text.replace('{', "\\{").replace('}', "\\}")))
 }
 
 /// The commands of a script of `sed`, split at semicolons and line ends outside of `s///`.
