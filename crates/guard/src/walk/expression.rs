@@ -7,6 +7,8 @@
 
 mod translate;
 
+pub(super) use translate::sed_escape;
+
 use std::ops::Range;
 use std::rc::Rc;
 
@@ -192,12 +194,6 @@ impl ScriptWalk<'_> {
     pub(super) fn expression(&mut self, text: &str, ignore_case: bool) -> Option<Regex> {
         let flavor = Flavor { ignore_case, ..Flavor::of(Notation::Extended) };
         self.expression_of(text, flavor)?.plain().cloned()
-    }
-
-    /// An expression of which it is not known whether it is a basic one: groups mean the same in both.
-    pub(super) fn lenient_expression(&mut self, text: &str, ignore_case: bool) -> Option<Regex> {
-        let text = text.replace("\\(", "(").replace("\\)", ")").replace("\\|", "|").replace("\\+", "+");
-        self.expression(&text, ignore_case)
     }
 
     /// An expression. Scripts use the same ones over and over, and making one takes longer than using it.

@@ -51,7 +51,6 @@ fn filter_named(name: &str) -> Option<Filter> {
         "paste" => |walk, _, arguments| Some(walk.paste(arguments)),
         "cut" => |walk, _, arguments| Some(walk.cut_columns(arguments)),
         "grep" | "egrep" | "fgrep" | "rg" => |walk, name, arguments| walk.grep(name, arguments),
-        "sed" | "gsed" => |walk, _, arguments| Some(walk.sed(arguments)),
         "ls" | "dir" | "exa" | "eza" => |walk, _, arguments| Some(walk.list_directories(arguments)),
         "du" | "gdu" => |_, _, arguments| Some(disk_usage(arguments)),
         "mktemp" => |_, _, _| Some(format!("{FRESH_DIRECTORY}\n")),

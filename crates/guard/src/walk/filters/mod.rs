@@ -15,7 +15,7 @@ mod lines;
 mod m4;
 mod marked;
 mod names;
-mod options;
+pub(super) mod options;
 mod order;
 mod pieces;
 mod search;
@@ -72,6 +72,7 @@ fn exact_filter(name: &str) -> Option<ExactFilter> {
         "bc" => calc::bc,
         "dc" => dc::dc,
         "m4" => m4::m4,
+        "sed" | "gsed" => crate::walk::sed::sed,
         "split" => pieces::split,
         "csplit" => pieces::csplit,
         "grep" | "egrep" | "fgrep" => search::grep,

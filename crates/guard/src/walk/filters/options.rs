@@ -4,7 +4,7 @@ use crate::marks::{has_mark, without_marks};
 
 /// The reason why the output of a program is not known letter by letter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Inexact {
+pub(in crate::walk) enum Inexact {
     /// A mark takes part, so that the text is carried through as [`super::marked`] does.
     Marked,
     /// An option or a form that is not understood.
@@ -12,10 +12,10 @@ pub(super) enum Inexact {
 }
 
 /// A result that is exact.
-pub(super) type Exact<T> = Result<T, Inexact>;
+pub(in crate::walk) type Exact<T> = Result<T, Inexact>;
 
 /// Makes a missing value an unknown one.
-pub(super) trait OrUnknown<T> {
+pub(in crate::walk) trait OrUnknown<T> {
     /// The value, or [`Inexact::Unknown`].
     fn or_unknown(self) -> Exact<T>;
 }
@@ -28,32 +28,46 @@ impl<T> OrUnknown<T> for Option<T> {
 
 /// The options of a call by their letters, in order, and the other words.
 #[derive(Debug, Default)]
-pub(super) struct Given<'w> {
+pub(in crate::walk) struct Given<'w> {
     options: Vec<(char, String)>,
-    pub(super) operands: Vec<&'w str>,
+    /// Marks in options are no hindrance.
+    takes_marks: bool,
+    pub(in crate::walk) operands: Vec<&'w str>,
 }
 
 impl<'w> Given<'w> {
     /// Reads the arguments. `letters` is as for `getopt`: a colon takes a value, two an attached one. Each long name has the letter
     /// that it stands for.
-    pub(super) fn read(arguments: &'w [String], letters: &str, long_names: &[(&str, char)]) -> Exact<Self> {
-        let mut given = Self::default();
+    pub(in crate::walk) fn read(arguments: &'w [String], letters: &str, long_names: &[(&str, char)]) -> Exact<Self> {
+        Self::default().filled(arguments, letters, long_names)
+    }
+
+    /// The same for a program that reads marks in its options as letters.
+    pub(in crate::walk) fn read_with_marks(
+        arguments: &'w [String],
+        letters: &str,
+        long_names: &[(&str, char)],
+    ) -> Exact<Self> {
+        Self { takes_marks: true, ..Self::default() }.filled(arguments, letters, long_names)
+    }
+
+    fn filled(mut self, arguments: &'w [String], letters: &str, long_names: &[(&str, char)]) -> Exact<Self> {
         let mut words = arguments.iter();
         while let Some(word) = words.next() {
             if word == "--" {
-                given.operands.extend(words.map(String::as_str));
+                self.operands.extend(words.map(String::as_str));
                 break;
             }
             match word.strip_prefix('-') {
-                None | Some("") => given.operands.push(word),
-                Some(_) if has_mark(word) => return Err(Inexact::Marked),
+                None | Some("") => self.operands.push(word),
+                Some(_) if has_mark(word) && !self.takes_marks => return Err(Inexact::Marked),
                 Some(flags) => match flags.strip_prefix('-') {
-                    Some(long) => given.note_long(long, letters, long_names, &mut words)?,
-                    None => given.note_cluster(flags, letters, &mut words)?,
+                    Some(long) => self.note_long(long, letters, long_names, &mut words)?,
+                    None => self.note_cluster(flags, letters, &mut words)?,
                 },
             }
         }
-        Ok(given)
+        Ok(self)
     }
 
     fn note_long(
@@ -93,7 +107,7 @@ impl<'w> Given<'w> {
     }
 
     fn note(&mut self, letter: char, value: String) -> Exact<()> {
-        if has_mark(&value) {
+        if has_mark(&value) && !self.takes_marks {
             return Err(Inexact::Marked);
         }
         self.options.push((letter, value));
@@ -101,22 +115,22 @@ impl<'w> Given<'w> {
     }
 
     /// True if the option is given.
-    pub(super) fn has(&self, letter: char) -> bool {
+    pub(in crate::walk) fn has(&self, letter: char) -> bool {
         self.options.iter().any(|(own, _)| *own == letter)
     }
 
     /// The last value of an option.
-    pub(super) fn value(&self, letter: char) -> Option<&str> {
+    pub(in crate::walk) fn value(&self, letter: char) -> Option<&str> {
         self.options.iter().rev().find(|(own, _)| *own == letter).map(|(_, value)| value.as_str())
     }
 
     /// The last value of an option as a number; unknown if it is none.
-    pub(super) fn number(&self, letter: char) -> Exact<Option<usize>> {
+    pub(in crate::walk) fn number(&self, letter: char) -> Exact<Option<usize>> {
         self.value(letter).map(|value| value.trim().parse().map_err(|_| Inexact::Unknown)).transpose()
     }
 
     /// All options with their values, in order.
-    pub(super) fn options(&self) -> impl Iterator<Item = (char, &str)> {
+    pub(in crate::walk) fn options(&self) -> impl Iterator<Item = (char, &str)> {
         self.options.iter().map(|(letter, value)| (*letter, value.as_str()))
     }
 }
@@ -128,17 +142,17 @@ fn takes(letters: &str, letter: char) -> Option<usize> {
 }
 
 /// The lines of a text without their ends.
-pub(super) fn lines_of(text: &str, end: char) -> Vec<&str> {
+pub(in crate::walk) fn lines_of(text: &str, end: char) -> Vec<&str> {
     text.split_terminator(end).collect()
 }
 
 /// The end of a line, by the option `-z`.
-pub(super) fn line_end(given: &Given<'_>) -> char {
+pub(in crate::walk) fn line_end(given: &Given<'_>) -> char {
     if given.has('z') { '\0' } else { '\n' }
 }
 
 /// Bytes as text, without anything that could be taken for a mark; unknown if they are none.
-pub(super) fn text_of(bytes: Vec<u8>) -> Exact<String> {
+pub(in crate::walk) fn text_of(bytes: Vec<u8>) -> Exact<String> {
     let text = String::from_utf8(bytes).map_err(|_| Inexact::Unknown)?;
     Ok(without_marks(&text).into_owned())
 }

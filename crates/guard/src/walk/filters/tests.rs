@@ -62,3 +62,8 @@ fn check(table: &str) {
 fn filters_print_what_the_real_programs_print() {
     check(include_str!("printed.txt"));
 }
+
+#[test]
+fn sed_prints_what_the_real_one_prints() {
+    check(include_str!("../sed/printed.txt"));
+}
