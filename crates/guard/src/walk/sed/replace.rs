@@ -1,5 +1,6 @@
 //! `s///`: its right side is text, groups, and changes of case.
 
+use super::is_vague;
 use super::parse::Substitution;
 use super::run::SedRun;
 use crate::walk::expression::{Groups, sed_escape};
@@ -130,8 +131,9 @@ impl SedRun<'_> {
         }
         out.push_str(text.get(copied..).unwrap_or(""));
         self.space = out;
-        if is_replaced {
-            self.is_changed = true;
+        self.is_changed |= is_replaced;
+        // Text that is not known may have a match.
+        if is_replaced || is_vague(&self.space) {
             if substitution.executes {
                 self.execute(walk);
             }
