@@ -23,6 +23,7 @@ mod compound;
 mod declare;
 mod decode;
 mod describe;
+mod expression;
 mod extended;
 mod fault;
 pub(crate) mod files;

@@ -21,7 +21,7 @@ impl ScriptWalk<'_> {
         let mut text = rest.join(" ");
         // `sh` is often a shell whose `echo` always decodes.
         if escapes || self.world.shell.zero == "sh" || self.world.shell.zero == "dash" {
-            text = unescape_all(&text, false);
+            text = unescape_all(&with_octal_zero(&text), false);
         }
         if newline {
             text.push('\n');
@@ -51,6 +51,22 @@ impl ScriptWalk<'_> {
             None => self.write(&text),
         }
     }
+}
+
+/// For `echo` an octal number begins with a zero: the backslash before another digit stands for itself.
+fn with_octal_zero(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut letters = text.chars().peekable();
+    while let Some(letter) = letters.next() {
+        out.push(letter);
+        if letter == '\\' {
+            match letters.peek() {
+                Some('1'..='7') => out.push('\\'),
+                _ => out.extend(letters.next()),
+            }
+        }
+    }
+    out
 }
 
 /// The format, used again as long as there are values.

@@ -8,6 +8,7 @@ use std::rc::Rc;
 use crate::guard::Prelude;
 use crate::marks::{self, HOME, REPO, START};
 use crate::walk::certain::Certainty;
+use crate::walk::expression::{Expression, Flavor};
 use crate::walk::files::ScriptFiles;
 use crate::walk::state::{OutsideVariables, ShellState, ShellValue, ShellVariable};
 
@@ -26,8 +27,8 @@ pub(crate) struct World<'g> {
     pub(super) git_config: Vec<(String, String)>,
     /// Functions and aliases that have begun and not ended; see [`super::call`] for the names of aliases.
     pub(crate) calls: Vec<String>,
-    /// Expressions that the script has used, and whether they ignore case; none for one that cannot be made.
-    pub(super) expressions: HashMap<(String, bool), Option<regex::Regex>>,
+    /// Expressions that the script has used; none for one that is not understood.
+    pub(super) expressions: HashMap<(String, Flavor), Option<Rc<Expression>>>,
     /// Expressions that programs of awk have used; none for one that cannot be made.
     pub(super) awk_expressions: HashMap<String, Option<crate::walk::awk::Ere>>,
     /// The work that programs of awk may still do.

@@ -101,6 +101,8 @@ impl ScriptWalk<'_> {
                 }
                 return true;
             }
+            // It runs nothing, and its files are known.
+            "split" if !arguments.iter().any(|word| word.starts_with("--filter")) => return false,
             _ => {}
         }
         let Some(wrapper) = WRAPPERS.iter().find(|wrapper| wrapper.names.contains(&name)) else { return false };

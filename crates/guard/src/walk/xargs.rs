@@ -36,6 +36,8 @@ struct XargsOptions<'w> {
     delimiter: Option<char>,
     /// `-a`: the items are in this file.
     file: Option<String>,
+    /// `-n`: the most items of one call.
+    most: Option<usize>,
     /// The command and its first arguments.
     rest: &'w [String],
 }
@@ -75,7 +77,8 @@ impl<'w> XargsOptions<'w> {
             "replace" => self.replace = Some(attached.unwrap_or("{}").to_owned()),
             "delimiter" => self.delimiter = first_letter(&self.value(attached)),
             "arg-file" => self.file = Some(self.value(attached)),
-            "max-args" | "max-lines" | "max-procs" | "max-chars" => drop(self.value(attached)),
+            "max-args" => self.most = self.value(attached).parse().ok(),
+            "max-lines" | "max-procs" | "max-chars" => drop(self.value(attached)),
             _ => {}
         }
     }
@@ -95,6 +98,7 @@ impl<'w> XargsOptions<'w> {
                         'I' | 'J' => self.replace = Some(value),
                         'd' => self.delimiter = first_letter(&value),
                         'a' => self.file = Some(value),
+                        'n' => self.most = value.parse().ok(),
                         _ => {}
                     }
                     break;
@@ -130,6 +134,14 @@ impl ScriptWalk<'_> {
             Some(delimiter) => split_at(&input, delimiter),
             None => unquoted(&input),
         };
+        if let Some(most) = options.most.filter(|most| (1..items.len()).contains(most))
+            && items.len().div_ceil(most) <= MOST_ITEMS
+        {
+            for items in items.chunks(most) {
+                self.call(command.iter().chain(items).cloned().collect());
+            }
+            return;
+        }
         // GNU runs it once without items.
         self.call(command.into_iter().chain(items).collect());
     }

@@ -1,6 +1,9 @@
-//! Programs whose output is known: those that scripts use to put text together.
+//! Programs over text with marks: listings, unknown values and directories are carried through as well as it goes.
+//!
+//! Exact output is the part of the other modules here. They come first, and leave a call to this one if a mark takes part.
 
-use crate::marks::{FRESH, HOME, NAME, REPO, SOME, STAR, START, TREE, UNKNOWN, has_mark};
+use crate::marks::{FRESH, HOME, NAME, REPO, SOME, STAR, START, TREE, UNKNOWN};
+use crate::walk::expression::{Flavor, Notation};
 use crate::walk::files::{FRESH_DIRECTORY, base_name, normalized};
 use crate::walk::{ScriptWalk, decode};
 
@@ -47,8 +50,7 @@ fn filter_named(name: &str) -> Option<Filter> {
         "uniq" => |walk, _, arguments| Some(walk.uniq(arguments)),
         "paste" => |walk, _, arguments| Some(walk.paste(arguments)),
         "cut" => |walk, _, arguments| Some(walk.cut_columns(arguments)),
-        "grep" | "egrep" | "fgrep" | "rg" => |walk, _, arguments| walk.grep(arguments),
-        "sed" | "gsed" => |walk, _, arguments| Some(walk.sed(arguments)),
+        "grep" | "egrep" | "fgrep" | "rg" => |walk, name, arguments| walk.grep(name, arguments),
         "ls" | "dir" | "exa" | "eza" => |walk, _, arguments| Some(walk.list_directories(arguments)),
         "du" | "gdu" => |_, _, arguments| Some(disk_usage(arguments)),
         "mktemp" => |_, _, _| Some(format!("{FRESH_DIRECTORY}\n")),
@@ -96,13 +98,9 @@ fn operands(arguments: &[String]) -> impl Iterator<Item = &String> {
 }
 
 impl ScriptWalk<'_> {
-    /// The text that a program of this name writes; none if that is not known.
-    pub(crate) fn filter(&mut self, name: &str, words: &[String]) -> Option<String> {
-        let text = filter_named(name)?(self, name, words.get(1..).unwrap_or(&[]))?;
-        if !matches!(name, "dirname" | "basename" | "realpath" | "readlink") && !has_mark(&text) {
-            self.world.certainty.lose();
-        }
-        Some(text)
+    /// The text that a program of this name makes of marked text; none if that is not known.
+    pub(super) fn marked_filter(&mut self, name: &str, arguments: &[String]) -> Option<String> {
+        filter_named(name)?(self, name, arguments)
     }
 
     fn tee(&mut self, arguments: &[String]) -> String {
@@ -190,7 +188,7 @@ impl ScriptWalk<'_> {
     }
 
     /// The text that a program reads: its files, or standard input.
-    pub(super) fn input_of<'w>(&mut self, operands: impl Iterator<Item = &'w String>) -> String {
+    pub(in crate::walk) fn input_of<'w>(&mut self, operands: impl Iterator<Item = &'w String>) -> String {
         let mut text = String::new();
         let mut any = false;
         for path in operands {
@@ -321,7 +319,7 @@ impl ScriptWalk<'_> {
         out
     }
 
-    fn grep(&mut self, arguments: &[String]) -> Option<String> {
+    fn grep(&mut self, name: &str, arguments: &[String]) -> Option<String> {
         let (flags, operands) = split_options(arguments, "ABCmef");
         let flags: String = flags.into_iter().filter(|word| !word.starts_with('-')).collect();
         let given = arguments.iter().position(|word| word == "-e").and_then(|at| arguments.get(at + 1));
@@ -337,7 +335,18 @@ impl ScriptWalk<'_> {
         if flags.contains(['A', 'B', 'C']) && !text.contains([STAR, UNKNOWN, SOME, TREE, FRESH]) {
             return None;
         }
-        let expression = self.expression(wanted, flags.contains('i'))?;
+        let notation = match name {
+            "rg" => Notation::Perl,
+            "egrep" => Notation::Extended,
+            "fgrep" => Notation::Fixed,
+            _ if flags.contains('P') => Notation::Perl,
+            _ if flags.contains('E') => Notation::Extended,
+            _ if flags.contains('F') => Notation::Fixed,
+            _ => Notation::Basic,
+        };
+        let flavor = Flavor { ignore_case: flags.contains('i'), ..Flavor::of(notation) };
+        let expression = self.expression_of(wanted, flavor)?;
+        let expression = expression.plain()?;
         self.budget.spend(text.len() / 64);
         let mut out = String::new();
         for line in text.lines() {
@@ -408,7 +417,7 @@ fn split_options<'w>(arguments: &'w [String], valued: &str) -> (Vec<&'w str>, Ve
 }
 
 /// Lines, each with its end.
-pub(super) fn joined(lines: impl Iterator<Item = String>) -> String {
+pub(in crate::walk) fn joined(lines: impl Iterator<Item = String>) -> String {
     let mut out = String::new();
     for line in lines {
         out.push_str(&line);
@@ -417,11 +426,11 @@ pub(super) fn joined(lines: impl Iterator<Item = String>) -> String {
     out
 }
 
-fn directory_of(path: &str) -> String {
+pub(super) fn directory_of(path: &str) -> String {
     let trimmed = path.trim_end_matches('/');
     match trimmed.rsplit_once('/') {
-        Some(("", _)) => "/".to_owned(),
-        Some((directory, _)) => directory.to_owned(),
+        Some((directory, _)) if directory.chars().all(|letter| letter == '/') => "/".to_owned(),
+        Some((directory, _)) => directory.trim_end_matches('/').to_owned(),
         None if trimmed.starts_with([HOME, START, REPO]) => format!("{trimmed}/.."),
         None if path.starts_with('/') => "/".to_owned(),
         None => ".".to_owned(),

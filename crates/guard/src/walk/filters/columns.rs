@@ -1,0 +1,369 @@
+//! Programs that take lines apart into columns, or put columns together: `cut`, `paste`, `join`, `comm`, `column`.
+
+use std::cmp::Ordering;
+use std::fmt::Write as _;
+
+use super::options::{Exact, Given, Inexact, OrUnknown, line_end, lines_of};
+use crate::walk::ScriptWalk;
+
+/// The ranges of `cut`: first and last place, counted from 1.
+fn ranges(list: &str) -> Option<Vec<(usize, usize)>> {
+    let mut ranges = Vec::new();
+    for part in list.split([',', ' ', '\t']) {
+        let range = match part.split_once('-') {
+            Some(("", "")) => return None,
+            Some(("", to)) => (1, to.parse().ok()?),
+            Some((from, "")) => (from.parse().ok()?, usize::MAX),
+            Some((from, to)) => (from.parse().ok()?, to.parse().ok()?),
+            None => part.parse().ok().map(|only| (only, only))?,
+        };
+        if range.0 == 0 || range.0 > range.1 {
+            return None;
+        }
+        ranges.push(range);
+    }
+    ranges.sort_unstable();
+    Some(ranges)
+}
+
+pub(super) fn cut(walk: &mut ScriptWalk<'_>, _: &str, arguments: &[String]) -> Exact<String> {
+    let long_names = [
+        ("bytes", 'b'),
+        ("characters", 'c'),
+        ("fields", 'f'),
+        ("delimiter", 'd'),
+        ("only-delimited", 's'),
+        ("complement", 'C'),
+        ("output-delimiter", 'O'),
+        ("zero-terminated", 'z'),
+    ];
+    let given = Given::read(arguments, "b:c:f:d:sCO:zn", &long_names)?;
+    let text = walk.exact_input(&given.operands)?;
+    let list = given.value('f').or(given.value('c')).or(given.value('b')).or_unknown()?;
+    let ranges = ranges(list).or_unknown()?;
+    let chosen = |at: usize| {
+        let is_in = ranges.iter().any(|(first, last)| (*first..=*last).contains(&at));
+        is_in != given.has('C')
+    };
+    let end = line_end(&given);
+    let delimiter = given.value('d').unwrap_or("\t");
+    let delimiter = if delimiter.is_empty() { "\0" } else { delimiter };
+    let by_fields = given.has('f');
+    // Letters are bytes to it.
+    if by_fields && delimiter.len() > 1 || !by_fields && (!text.is_ascii() || given.has('O')) {
+        return Err(Inexact::Unknown);
+    }
+    walk.budget.spend(ranges.len().saturating_mul(text.len()) / 256);
+    let joint = given.value('O').unwrap_or(delimiter);
+    let mut out = String::new();
+    for line in lines_of(&text, end) {
+        if !by_fields {
+            out.extend(line.chars().enumerate().filter(|(at, _)| chosen(at + 1)).map(|(_, letter)| letter));
+        } else if line.contains(delimiter) {
+            let fields = line.split(delimiter).enumerate().filter(|(at, _)| chosen(at + 1));
+            out.push_str(&fields.map(|(_, field)| field).collect::<Vec<_>>().join(joint));
+        } else if given.has('s') {
+            continue;
+        } else {
+            out.push_str(line);
+        }
+        out.push(end);
+    }
+    Ok(out)
+}
+
+pub(super) fn paste(walk: &mut ScriptWalk<'_>, _: &str, arguments: &[String]) -> Exact<String> {
+    let long_names = [("serial", 's'), ("delimiters", 'd'), ("zero-terminated", 'z')];
+    let given = Given::read(arguments, "sd:z", &long_names)?;
+    let end = line_end(&given);
+    let delimiters = delimiters(given.value('d').unwrap_or("\t"));
+    let paths = if given.operands.is_empty() { &["-"][..] } else { &given.operands };
+    let mut texts = Vec::new();
+    for path in paths {
+        texts.push(walk.exact_text(path)?);
+    }
+    // Several `-` take lines of one input in turns.
+    let inputs = paths.iter().filter(|path| **path == "-").count();
+    let mut before = 0;
+    let columns: Vec<Vec<&str>> = paths
+        .iter()
+        .zip(&texts)
+        .map(|(path, text)| {
+            let lines = lines_of(text, end).into_iter();
+            if *path != "-" {
+                return lines.collect();
+            }
+            before += 1;
+            if given.has('s') {
+                return if before == 1 { lines.collect() } else { Vec::new() };
+            }
+            lines.skip(before - 1).step_by(inputs).collect()
+        })
+        .collect();
+    let joint = |at: usize| at.checked_rem(delimiters.len()).and_then(|at| delimiters.get(at)).copied().flatten();
+    let mut out = String::new();
+    if given.has('s') {
+        for lines in columns {
+            for (at, line) in lines.iter().enumerate() {
+                out.push_str(line);
+                if at + 1 < lines.len() {
+                    out.extend(joint(at));
+                }
+            }
+            out.push(end);
+        }
+        return Ok(out);
+    }
+    for row in 0..columns.iter().map(Vec::len).max().unwrap_or(0) {
+        for (at, lines) in columns.iter().enumerate() {
+            out.push_str(lines.get(row).unwrap_or(&""));
+            if at + 1 < columns.len() {
+                out.extend(joint(at));
+            }
+        }
+        out.push(end);
+    }
+    Ok(out)
+}
+
+/// The letters between columns, in turns. `\0` is none.
+fn delimiters(list: &str) -> Vec<Option<char>> {
+    let mut out = Vec::new();
+    let mut letters = list.chars();
+    while let Some(letter) = letters.next() {
+        out.push(match letter {
+            '\\' => match letters.next() {
+                Some('n') => Some('\n'),
+                Some('t') => Some('\t'),
+                Some('0') => None,
+                other => other,
+            },
+            other => Some(other),
+        });
+    }
+    if out.is_empty() { vec![None] } else { out }
+}
+
+/// The options of `join`.
+struct JoinedBy<'g> {
+    separator: Option<&'g str>,
+    places: [usize; 2],
+    /// The columns that are printed; none for the usual ones.
+    format: Option<Vec<(usize, usize)>>,
+    empty: &'g str,
+}
+
+impl JoinedBy<'_> {
+    fn fields<'l>(&self, line: &'l str) -> Vec<&'l str> {
+        match self.separator {
+            Some(separator) => line.split(separator).collect(),
+            None => line.split([' ', '\t']).filter(|field| !field.is_empty()).collect(),
+        }
+    }
+
+    fn line(&self, left: Option<&[&str]>, right: Option<&[&str]>) -> String {
+        let [left_place, right_place] = self.places;
+        let key = match (left, right) {
+            (Some(left), _) => left.get(left_place),
+            (None, Some(right)) => right.get(right_place),
+            _ => None,
+        };
+        let get = |fields: Option<&[&str]>, at: usize| {
+            let field = fields.and_then(|fields| fields.get(at)).copied().filter(|field| !field.is_empty());
+            field.unwrap_or(self.empty).to_owned()
+        };
+        let key = key.map_or_else(String::new, |&key| key.to_owned());
+        let mut parts = Vec::new();
+        if let Some(format) = &self.format {
+            parts.extend(format.iter().map(|(file, at)| match file {
+                0 => key.clone(),
+                1 => get(left, *at),
+                _ => get(right, *at),
+            }));
+        } else {
+            parts.push(key);
+            for (fields, place) in [(left, left_place), (right, right_place)] {
+                let others = fields.unwrap_or(&[]).iter().enumerate().filter(|(at, _)| *at != place);
+                parts.extend(others.map(|(_, field)| (*field).to_owned()));
+            }
+        }
+        format!("{}\n", parts.join(self.separator.unwrap_or(" ")))
+    }
+}
+
+pub(super) fn join(walk: &mut ScriptWalk<'_>, _: &str, arguments: &[String]) -> Exact<String> {
+    let given = Given::read(arguments, "1:2:j:t:a:v:o:e:i", &[("ignore-case", 'i')])?;
+    let [left, right] = given.operands.as_slice() else { return Err(Inexact::Unknown) };
+    let (left, right) = (walk.exact_text(left)?, walk.exact_text(right)?);
+    let place = |letter: char| -> Exact<usize> {
+        let number = given.number(letter)?.or(given.number('j')?).unwrap_or(1);
+        number.checked_sub(1).or_unknown()
+    };
+    let format = match given.value('o') {
+        None => None,
+        Some("auto") => return Err(Inexact::Unknown),
+        Some(list) => Some(list.split([',', ' ']).map(column_of).collect::<Option<Vec<_>>>().or_unknown()?),
+    };
+    let by = JoinedBy {
+        separator: given.value('t').filter(|text| !text.is_empty()),
+        places: [place('1')?, place('2')?],
+        format,
+        empty: given.value('e').unwrap_or(""),
+    };
+    let shows = |letter: char, file: &str| given.options().any(|(own, value)| own == letter && value == file);
+    let key = |fields: &[&str], at: usize| {
+        let key = fields.get(at).copied().unwrap_or("");
+        if given.has('i') { key.to_ascii_lowercase() } else { key.to_owned() }
+    };
+    let [left_place, right_place] = by.places;
+    let lefts: Vec<Vec<&str>> = lines_of(&left, '\n').into_iter().map(|line| by.fields(line)).collect();
+    let rights: Vec<Vec<&str>> = lines_of(&right, '\n').into_iter().map(|line| by.fields(line)).collect();
+    walk.budget.spend(lefts.len() + rights.len());
+    let is_sorted = |lines: &[Vec<&str>], at: usize| lines.is_sorted_by_key(|fields| key(fields, at));
+    // Lines out of order are an error somewhere in the middle.
+    if !is_sorted(&lefts, left_place) || !is_sorted(&rights, right_place) {
+        return Err(Inexact::Unknown);
+    }
+    let pairs = !given.has('v');
+    let (mut out, mut at, mut other) = (String::new(), 0, 0);
+    while at < lefts.len() || other < rights.len() {
+        walk.budget.spend(1);
+        if walk.budget.is_exhausted() || out.len() > crate::walk::LONGEST_TEXT {
+            return Err(Inexact::Unknown);
+        }
+        let order = match (lefts.get(at), rights.get(other)) {
+            (Some(left), Some(right)) => key(left, left_place).cmp(&key(right, right_place)),
+            (Some(_), None) => Ordering::Less,
+            _ => Ordering::Greater,
+        };
+        match order {
+            Ordering::Less => {
+                if shows('a', "1") || shows('v', "1") {
+                    out.push_str(&by.line(lefts.get(at).map(Vec::as_slice), None));
+                }
+                at += 1;
+            }
+            Ordering::Greater => {
+                if shows('a', "2") || shows('v', "2") {
+                    out.push_str(&by.line(None, rights.get(other).map(Vec::as_slice)));
+                }
+                other += 1;
+            }
+            Ordering::Equal => {
+                let wanted = lefts.get(at).map(|fields| key(fields, left_place)).unwrap_or_default();
+                let same = |lines: &[Vec<&str>], from: usize, place: usize| {
+                    lines.iter().skip(from).take_while(|fields| key(fields, place) == wanted).count()
+                };
+                let (left_count, right_count) = (same(&lefts, at, left_place), same(&rights, other, right_place));
+                walk.budget.spend(left_count.saturating_mul(right_count));
+                if walk.budget.is_exhausted() {
+                    return Err(Inexact::Unknown);
+                }
+                for left in lefts.iter().skip(at).take(left_count).filter(|_| pairs) {
+                    for right in rights.iter().skip(other).take(right_count) {
+                        out.push_str(&by.line(Some(left), Some(right)));
+                    }
+                }
+                at += left_count;
+                other += right_count;
+            }
+        }
+    }
+    Ok(out)
+}
+
+/// `FILE.FIELD` of `join -o`; `0` is the field that is joined on.
+fn column_of(text: &str) -> Option<(usize, usize)> {
+    if text == "0" {
+        return Some((0, 0));
+    }
+    let (file, field) = text.split_once('.')?;
+    let file = file.parse().ok().filter(|file| matches!(file, 1 | 2))?;
+    Some((file, field.parse::<usize>().ok()?.checked_sub(1)?))
+}
+
+pub(super) fn comm(walk: &mut ScriptWalk<'_>, _: &str, arguments: &[String]) -> Exact<String> {
+    let long_names =
+        [("output-delimiter", 'O'), ("zero-terminated", 'z'), ("check-order", 'n'), ("nocheck-order", 'N')];
+    let given = Given::read(arguments, "123O:znN", &long_names)?;
+    let [left, right] = given.operands.as_slice() else { return Err(Inexact::Unknown) };
+    let (left, right) = (walk.exact_text(left)?, walk.exact_text(right)?);
+    let end = line_end(&given);
+    let (lefts, rights) = (lines_of(&left, end), lines_of(&right, end));
+    let (mut lefts, mut rights) = (lefts.into_iter().peekable(), rights.into_iter().peekable());
+    let joint = given.value('O').unwrap_or("\t");
+    let mut out = String::new();
+    loop {
+        let order = match (lefts.peek(), rights.peek()) {
+            (Some(left), Some(right)) => left.cmp(right),
+            (Some(_), None) => Ordering::Less,
+            (None, Some(_)) => Ordering::Greater,
+            (None, None) => return Ok(out),
+        };
+        let (line, column) = match order {
+            Ordering::Less => (lefts.next(), '1'),
+            Ordering::Greater => (rights.next(), '2'),
+            Ordering::Equal => {
+                lefts.next();
+                (rights.next(), '3')
+            }
+        };
+        if !given.has(column) {
+            let before = ('1'..column).filter(|column| !given.has(*column)).count();
+            out.push_str(&joint.repeat(before));
+            out.push_str(line.unwrap_or(""));
+            out.push(end);
+        }
+    }
+}
+
+/// `column -t`: columns of the same width. Without `-t` the width of a terminal decides.
+pub(super) fn column(walk: &mut ScriptWalk<'_>, _: &str, arguments: &[String]) -> Exact<String> {
+    let long_names = [("table", 't'), ("separator", 's'), ("output-separator", 'o')];
+    let given = Given::read(arguments, "ts:o:", &long_names)?;
+    let text = walk.exact_input(&given.operands)?;
+    let lines: Vec<&str> = lines_of(&text, '\n').into_iter().filter(|line| !line.trim().is_empty()).collect();
+    if !given.has('t') {
+        return match lines.as_slice() {
+            [] => Ok(String::new()),
+            [only] => Ok(format!("{only}\n")),
+            _ => Err(Inexact::Unknown),
+        };
+    }
+    let rows: Vec<Vec<&str>> = lines
+        .into_iter()
+        .map(|line| match given.value('s') {
+            Some(separators) => line.split(|letter| separators.contains(letter)).collect(),
+            None => line.split([' ', '\t']).filter(|cell| !cell.is_empty()).collect(),
+        })
+        .collect();
+    if !text.is_ascii() || given.value('s').is_some_and(|separators| separators.contains([' ', '\t'])) {
+        return Err(Inexact::Unknown);
+    }
+    let most = rows.iter().map(Vec::len).max().unwrap_or(0);
+    walk.budget.spend(rows.len().saturating_mul(most) / 16);
+    let mut widths = vec![0; most];
+    for row in &rows {
+        for (width, cell) in widths.iter_mut().zip(row) {
+            *width = (*width).max(cell.len());
+        }
+    }
+    let size: usize = widths.iter().map(|width| width + 2).sum();
+    if size.saturating_mul(rows.len()) > crate::walk::LONGEST_TEXT {
+        return Err(Inexact::Unknown);
+    }
+    let joint = given.value('o').unwrap_or("  ");
+    let mut out = String::new();
+    for row in &rows {
+        for (at, width) in widths.iter().enumerate() {
+            let cell = row.get(at).copied().unwrap_or("");
+            if at + 1 == most {
+                out.push_str(cell);
+            } else {
+                let _ = write!(out, "{cell:<width$}{joint}");
+            }
+        }
+        out.push('\n');
+    }
+    Ok(out)
+}
