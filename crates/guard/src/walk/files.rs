@@ -171,7 +171,8 @@ impl ScriptWalk<'_> {
         found.truncate(MOST_MOVED);
         let directory = pattern.rsplit_once('/').map_or("", |(directory, _)| directory);
         let is_own = directory.starts_with(FRESH_DIRECTORY) || self.world.files.made.contains(directory);
-        if found.is_empty() || !is_own {
+        let last = pattern.rsplit('/').next().unwrap_or("");
+        if found.is_empty() || !is_own && crate::pattern::is_wide(last) {
             found.push(field);
         }
         found
