@@ -32,6 +32,8 @@ mod leftover;
 mod loops;
 mod make;
 mod narrow;
+mod packed;
+mod perl;
 mod print;
 mod program;
 mod redirect;

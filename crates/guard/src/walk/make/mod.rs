@@ -153,7 +153,7 @@ impl ScriptWalk<'_> {
     }
 
     /// The value of a variable of the environment; none if it is not there, unknown if nobody can tell.
-    fn exported_value(&mut self, name: &str) -> Option<String> {
+    pub(super) fn exported_value(&mut self, name: &str) -> Option<String> {
         match self.world.shell.variable(name) {
             Some(variable) if !variable.exported => None,
             Some(_) => self.scalar(name),
