@@ -37,6 +37,9 @@ impl Make<'_, '_> {
     /// Makes the named goals, or the first target.
     pub(super) fn make_goals(&mut self) {
         let mut goals = self.words.goals.clone();
+        if goals.is_empty() && self.has_open_goal {
+            return self.make_everything();
+        }
         if goals.is_empty() {
             let named = self.value(".DEFAULT_GOAL").trim().to_owned();
             let is_plain =

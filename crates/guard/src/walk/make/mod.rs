@@ -90,6 +90,8 @@ struct Make<'w, 'g> {
     exports_all: bool,
     /// There may be variables and rules that are not known by their text: an `include`.
     is_open: bool,
+    /// The first target may be in a file that is not known.
+    has_open_goal: bool,
     /// Makefiles that are included, and have to be made first.
     pending: Vec<String>,
     prefix: char,
@@ -196,6 +198,7 @@ impl ScriptWalk<'_> {
             exported: BTreeSet::new(),
             exports_all: false,
             is_open: false,
+            has_open_goal: false,
             pending: Vec::new(),
             prefix: '\t',
             built: BTreeSet::new(),

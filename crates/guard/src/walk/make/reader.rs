@@ -163,7 +163,7 @@ impl Make<'_, '_> {
         let is_assigned = rest.starts_with(['=', ':', '?', '+', '!']);
         match word {
             "include" | "-include" | "sinclude" if !is_assigned => {
-                self.include(rest);
+                self.include(rest, word == "include");
                 return false;
             }
             "export" | "unexport" if !is_assigned && assignment(line).is_none() => {
@@ -194,7 +194,7 @@ impl Make<'_, '_> {
         self.rule(line)
     }
 
-    fn include(&mut self, names: &str) {
+    fn include(&mut self, names: &str, is_needed: bool) {
         let names = self.expand(names);
         for name in names.split_whitespace().take(16) {
             match self.walk.known_file(name) {
@@ -204,7 +204,9 @@ impl Make<'_, '_> {
                     self.read(&text);
                 }
                 None => {
-                    self.is_open |= !name.starts_with('-');
+                    self.is_open = true;
+                    // A file that may be missing sets variables; one that is needed may hold the first target.
+                    self.has_open_goal |= is_needed && self.rules.is_empty();
                     self.pending.push(name.to_owned());
                 }
             }
