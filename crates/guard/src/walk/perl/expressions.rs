@@ -117,10 +117,7 @@ impl Perl<'_, '_> {
                 let holds = self.decide(condition, None)?;
                 return self.scalar(if holds { then } else { otherwise });
             }
-            Expr::Binary(sign, left, right) => {
-                let (left, right) = (self.scalar(left)?, self.scalar(right)?);
-                return self.binary(sign, &left, &right);
-            }
+            Expr::Binary(..) => return self.chain(expression),
             Expr::Negative(inner) => {
                 let value = self.scalar(inner)?;
                 match &value {
@@ -230,6 +227,22 @@ impl Perl<'_, '_> {
             }
             other => self.list(other)?.pop().unwrap_or(Val::Undefined),
         })
+    }
+
+    /// Operators one behind the other, from the left.
+    fn chain(&mut self, expression: &Expr) -> Outcome<Val> {
+        let mut rest = Vec::new();
+        let mut first = expression;
+        while let Expr::Binary(sign, left, right) = first {
+            rest.push((*sign, right));
+            first = left;
+        }
+        let mut value = self.scalar(first)?;
+        for (sign, right) in rest.into_iter().rev() {
+            let right = self.scalar(right)?;
+            value = self.binary(sign, &value, &right)?;
+        }
+        Ok(value)
     }
 
     /// Decides `a or b` by whether `b` leaves; `is_or` says which it is.
@@ -621,10 +634,16 @@ fn numbers(sign: &str, a: f64, b: f64) -> Val {
         "&" => return bits(whole(a) & whole(b)),
         "^" => return bits(whole(a) ^ whole(b)),
         "<<" => {
-            return u32::try_from(whole(b)).ok().and_then(|by| whole(a).checked_shl(by)).map_or_else(Val::unknown, bits);
+            return u32::try_from(whole(b))
+                .ok()
+                .and_then(|by| whole(a).checked_shl(by))
+                .map_or_else(Val::unknown, bits);
         }
         ">>" => {
-            return u32::try_from(whole(b)).ok().and_then(|by| whole(a).checked_shr(by)).map_or_else(Val::unknown, bits);
+            return u32::try_from(whole(b))
+                .ok()
+                .and_then(|by| whole(a).checked_shr(by))
+                .map_or_else(Val::unknown, bits);
         }
         _ => return Val::unknown(),
     })

@@ -18,6 +18,9 @@ const UNKNOWN_ROUNDS: usize = 1;
 /// The deepest calls.
 const DEEPEST: usize = 24;
 
+/// The deepest nesting of expressions and blocks while they run, over all calls.
+const DEEPEST_VALUE: usize = 96;
+
 /// The reason that a statement or an expression has ended early.
 #[derive(Debug)]
 pub(super) enum Leaving {
@@ -93,7 +96,7 @@ impl Perl<'_, '_> {
 
     pub(super) fn enter(&mut self) -> Outcome<()> {
         self.depth += 1;
-        if self.depth > DEEPEST * 8 {
+        if self.depth > DEEPEST_VALUE {
             self.is_blind = true;
             return Err(Leaving::Stop);
         }
@@ -107,7 +110,7 @@ impl Perl<'_, '_> {
         let before = std::mem::replace(&mut self.scope, scope);
         let locals = self.locals.len();
         self.depth += 1;
-        let result = if self.depth > DEEPEST * 8 {
+        let result = if self.depth > DEEPEST_VALUE {
             self.is_blind = true;
             Err(Leaving::Stop)
         } else {

@@ -133,12 +133,15 @@ const LEVELS: [&[&str]; 12] = [
 const SHIFT: usize = 7;
 const BINDING: usize = 10;
 
+/// The most operators of the same kind, one behind the other.
+const LONGEST_CHAIN: usize = 256;
+
 impl Parser {
     /// Reads an expression with `and`, `or` and commas.
     pub(super) fn expression(&mut self) -> Option<Expr> {
         self.enter()?;
         let mut left = self.conjunction()?;
-        loop {
+        for _ in 0..LONGEST_CHAIN {
             if self.eat_word("or") {
                 let right = self.conjunction()?;
                 left = Expr::Or(left.boxed(), right.boxed());
@@ -150,15 +153,19 @@ impl Parser {
                 return Some(left);
             }
         }
+        None
     }
 
     fn conjunction(&mut self) -> Option<Expr> {
         let mut left = self.negation()?;
-        while self.eat_word("and") {
+        for _ in 0..LONGEST_CHAIN {
+            if !self.eat_word("and") {
+                return Some(left);
+            }
             let right = self.negation()?;
             left = Expr::And(left.boxed(), right.boxed());
         }
-        Some(left)
+        None
     }
 
     fn negation(&mut self) -> Option<Expr> {
@@ -319,7 +326,12 @@ impl Parser {
     pub(super) fn binary(&mut self, least: usize) -> Option<Expr> {
         self.enter()?;
         let mut left = self.unary()?;
+        let mut length = 0;
         while let Some((sign, level)) = self.operator(least) {
+            length += 1;
+            if length > LONGEST_CHAIN {
+                return None;
+            }
             self.at += sign.chars().count();
             let right = self.binary(if sign == "**" { level } else { level + 1 })?;
             left = match sign {
@@ -427,7 +439,7 @@ impl Parser {
     /// Reads indexes, calls and methods behind a term.
     pub(super) fn postfix(&mut self, term: Expr) -> Option<Expr> {
         let mut term = term;
-        loop {
+        for _ in 0..LONGEST_CHAIN {
             let is_element = matches!(term, Expr::Item(..) | Expr::Entry(..) | Expr::CallValue(..));
             if is_element && self.ahead() == Some('[') {
                 term = self.indexed(Expr::Dereferenced('@', term.boxed()), false)?;
@@ -445,6 +457,7 @@ impl Parser {
                 return Some(term);
             }
         }
+        None
     }
 
     fn arrow(&mut self, term: Expr) -> Option<Expr> {
