@@ -101,6 +101,9 @@ impl ScriptWalk<'_> {
         {
             return true;
         }
+        if language == "perl" && self.run_perl(arguments) {
+            return true;
+        }
         // `python3 -m timeit -s setup code`
         if language == "python"
             && let Some(at) = arguments

@@ -36,6 +36,8 @@ mod loops;
 mod made;
 mod make;
 mod narrow;
+mod packed;
+mod perl;
 mod print;
 mod program;
 mod redirect;
