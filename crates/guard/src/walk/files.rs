@@ -7,6 +7,7 @@ use crate::marks::{self, HOME, REPO, START, UNKNOWN};
 use crate::rules;
 use crate::syntax::ast::List;
 use crate::walk::ScriptWalk;
+use crate::walk::git::GitMemory;
 use crate::walk::state::DIRECTORY;
 
 /// The stand-in for a directory that `mktemp` makes.
@@ -34,6 +35,8 @@ pub(crate) struct ScriptFiles {
     moved: BTreeMap<String, String>,
     /// Repositories that the script has made. They hold nothing but its own files.
     pub(super) repositories: Vec<String>,
+    /// Texts, names and trees that the script has put into git.
+    pub(crate) git: GitMemory,
     /// The number of paths that process substitutions have used up.
     processes: usize,
 }
@@ -83,6 +86,14 @@ impl ScriptFiles {
             || path.starts_with(FRESH_DIRECTORY)
             || path.ends_with("/..")
             || self.made.contains(path)
+    }
+
+    /// The top of the script's own repository that a directory lies in.
+    pub(super) fn own_repository(&self, directory: &str) -> Option<String> {
+        let is_below = |top: &&String| {
+            directory.strip_prefix(top.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        self.repositories.iter().filter(is_below).max_by_key(|top| top.len()).cloned()
     }
 
     /// True if the path lies in a repository that the script has made.

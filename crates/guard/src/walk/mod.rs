@@ -23,6 +23,7 @@ mod compound;
 mod declare;
 mod decode;
 mod fault;
+mod fd;
 pub(crate) mod files;
 mod filters;
 mod find;
@@ -58,6 +59,8 @@ use crate::guard::{Guard, Prelude};
 use crate::marks::UNKNOWN;
 use crate::syntax::Parser;
 use crate::syntax::ast::List;
+
+pub(crate) use git::GoneFiles;
 
 use budget::WalkBudget;
 use rehearse::Rehearsal;
