@@ -70,6 +70,11 @@ impl ScriptWalk<'_> {
     }
 }
 
+/// Notes that the index is deleted: from there on, no file is tracked.
+pub(super) fn note_lost_index(walk: &mut ScriptWalk<'_>) {
+    walk.world_files().index = true;
+}
+
 /// Refuses if nothing is left in a directory that matters.
 fn judge_all(walk: &mut ScriptWalk<'_>) {
     let files = walk.world_files();
@@ -196,6 +201,7 @@ mod tests {
             "git --git-dir=/tmp/x.git --work-tree=. clean -fdx",
             "GIT_WORK_TREE=~ git --git-dir=$HOME/.dotfiles clean -fd",
             "GIT_INDEX_FILE=/tmp/none git clean -fdx",
+            "rm -f .git/index; git clean -fdx",
         ] {
             assert!(refuses(script), "{script}");
         }

@@ -424,6 +424,9 @@ pub(crate) fn judge(walk: &mut ScriptWalk<'_>, name: &str, words: &[String]) {
     }
     rm::judge(walk, name, arguments);
     host::judge(walk, name, arguments);
+    if name == "gh" {
+        push::judge_hosted(walk, arguments);
+    }
     if name == "bashful" {
         own_program(walk, arguments);
     }

@@ -3,6 +3,7 @@
 use super::{DELETE_REMOTE, FORCE_PUSH};
 use crate::marks::{HOME, REPO, SOME, START, UNKNOWN, is_vague};
 use crate::walk::ScriptWalk;
+use crate::walk::files::base_name;
 
 /// The message for a branch that is deleted and pushed again: the remote does not see that it is another one.
 const PUSHED_AGAIN: &str = "permission denied: deleting a branch on the remote and pushing it again overwrites it, as git push \
@@ -32,13 +33,25 @@ pub(super) fn judge(walk: &mut ScriptWalk<'_>, name: &str, arguments: &[String],
                 walk.find_rule(&FORCE_PUSH);
             }
         }
-        "subtree" if arguments.first().is_some_and(|verb| verb == "push") => {
-            if arguments.iter().any(|word| word.starts_with('+')) {
-                walk.find_rule(&FORCE_PUSH);
-            }
+        "subtree"
+            if arguments.first().is_some_and(|verb| verb == "push")
+                && arguments.iter().any(|word| word.starts_with('+')) =>
+        {
+            walk.find_rule(&FORCE_PUSH);
         }
         "update-ref" | "branch" | "fetch" | "fast-import" if is_bare(walk) => moved_there(walk, name, arguments),
         _ => {}
+    }
+}
+
+/// Looks at a call of `gh`, which changes branches on the host without git.
+pub(super) fn judge_hosted(walk: &mut ScriptWalk<'_>, arguments: &[String]) {
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    // Without a name, it is the repository here that is brought up to date.
+    let is_forced = matches!(words.as_slice(), ["repo", "sync", name, rest @ ..]
+        if !name.starts_with('-') && rest.contains(&"--force"));
+    if is_forced {
+        walk.find_rule(&FORCE_PUSH);
     }
 }
 
@@ -47,7 +60,8 @@ fn is_bare(walk: &mut ScriptWalk<'_>) -> bool {
     let place = walk.scalar("GIT_DIR").filter(|path| !path.is_empty()).unwrap_or_else(|| walk.directory());
     let place = walk.absolute(&place);
     let is_own = walk.world.files.is_in_own_repository(&place);
-    place.ends_with(".git") && !place.ends_with("/.git") && place != ".git" && !is_own
+    let name = base_name(&place);
+    name.strip_suffix(".git").is_some_and(|name| !name.is_empty()) && !is_own
 }
 
 /// Judges a subcommand that may move a branch of a bare repository.
@@ -268,6 +282,13 @@ mod tests {
         ] {
             assert!(!refuses(script), "{script}");
         }
+    }
+
+    #[test]
+    fn a_host_is_asked_to_overwrite_a_branch_without_git() {
+        assert!(refuses("gh repo sync me/fork --force"));
+        assert!(!refuses("gh repo sync"));
+        assert!(!refuses("gh repo sync --force"));
     }
 
     #[test]

@@ -232,7 +232,8 @@ impl ScriptWalk<'_> {
             "-print" | "-print0" | "-ls" | "-quit" | "-fprint" | "-fprint0" | "-fls" => {
                 let file = if action.starts_with("-f") { expression.next() } else { None };
                 let separator = if action.ends_with('0') { '\0' } else { '\n' };
-                let lines: String = expression.paths().iter().map(|path| format!("{path}{separator}")).collect();
+                let mut lines = expression.paths().join(&separator.to_string());
+                lines.push(separator);
                 self.print_found(&lines, file);
             }
             _ => return,

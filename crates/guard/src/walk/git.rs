@@ -165,7 +165,8 @@ impl ScriptWalk<'_> {
 
     /// Runs the programs that addresses of repositories name: `ext::command`, and `git-remote-NAME` for `NAME::address`.
     fn run_transports(&mut self, arguments: &[String], settings: &Settings) {
-        let is_address = |key: &str| key.ends_with(".url") || key.ends_with(".pushurl") || key.starts_with("url.");
+        let is_address =
+            |key: &str| matches!(key.rsplit('.').next(), Some("url" | "pushurl")) || key.starts_with("url.");
         let set = settings.iter().filter(|(key, _)| is_address(key)).flat_map(|(key, value)| {
             // The address stands in the key of `url.ADDRESS.insteadOf`.
             let inside = key.strip_prefix("url.").and_then(|key| key.rsplit_once('.')).map(|(address, _)| address);
@@ -242,7 +243,7 @@ impl ScriptWalk<'_> {
             }
             "rev-parse" => self.rev_parse(arguments),
             "remote" => self.run_git_remote(arguments, settings),
-            "branch" | "tag" if notes::makes_ref(arguments) => {}
+            "branch" | "tag" if notes::makes_ref(name, arguments) => {}
             "ls-files" | "status" | "clean" | "ls-tree" | "for-each-ref" | "branch" | "tag" | "add" | "stage" => {
                 self.list_git(name, arguments);
             }

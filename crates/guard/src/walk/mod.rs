@@ -33,6 +33,7 @@ mod leftover;
 mod loops;
 mod make;
 mod narrow;
+mod parallel;
 mod print;
 mod program;
 mod redirect;

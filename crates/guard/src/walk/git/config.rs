@@ -223,8 +223,8 @@ impl ScriptWalk<'_> {
             [key, value, ..] if !asks => self.set_config(key, value, file.as_deref()),
             [key, ..] => self.print_config(key, settings, file.as_deref()),
             [] => {
-                let known: String = settings.iter().map(|(key, value)| format!("{key}={value}\n")).collect();
-                let unknown = self.unknown_made_of(&known);
+                let known: Vec<String> = settings.iter().map(|(key, value)| format!("{key}={value}")).collect();
+                let unknown = self.unknown_made_of(&known.join("\n"));
                 self.write(&unknown);
             }
         }

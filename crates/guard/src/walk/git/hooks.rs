@@ -89,18 +89,18 @@ impl ScriptWalk<'_> {
         let unverified = arguments.iter().any(|word| word == "--no-verify" || word == "-n" && subcommand == "commit");
         let own = HOOKS.iter().find(|(name, _)| *name == subcommand).map_or(&[][..], |(_, hooks)| hooks);
         for hook in own.iter().filter(|hook| !unverified || !VERIFIES.contains(hook)) {
-            self.run_hook(hook, Vec::new(), settings);
+            self.run_hook(hook, &[], settings);
         }
         if MOVES_REFS.contains(&subcommand) {
-            self.run_hook("reference-transaction", Vec::new(), settings);
+            self.run_hook("reference-transaction", &[], settings);
         }
         if WRITES_INDEX.contains(&subcommand) {
-            self.run_hook("post-index-change", Vec::new(), settings);
+            self.run_hook("post-index-change", &[], settings);
         }
     }
 
     /// Runs one hook, if the script has written it.
-    pub(super) fn run_hook(&mut self, hook: &str, arguments: Vec<String>, settings: &[(String, String)]) {
+    pub(super) fn run_hook(&mut self, hook: &str, arguments: &[String], settings: &[(String, String)]) {
         if self.world.files.git.open_hooks.iter().any(|open| open == hook) {
             return;
         }
@@ -126,7 +126,7 @@ impl ScriptWalk<'_> {
         paths.dedup();
         for path in paths.into_iter().take(2) {
             let Some(text) = self.world.files.texts.get(&path).cloned() else { continue };
-            let given = if arguments.is_empty() { hook_arguments(hook) } else { arguments.clone() };
+            let given = if arguments.is_empty() { hook_arguments(hook) } else { arguments.to_vec() };
             self.world.files.git.open_hooks.push(hook.to_owned());
             let written = self.capturing(|walk| walk.run_file(&text, std::iter::once(path).chain(given).collect()));
             drop(written);
@@ -140,7 +140,7 @@ impl ScriptWalk<'_> {
         let end = rest.iter().position(|word| word == "--").unwrap_or(rest.len());
         let (before, after) = rest.split_at(end);
         let Some(name) = before.iter().find(|word| !word.starts_with('-')) else { return };
-        self.run_hook(base_name(name), after.get(1..).unwrap_or(&[]).to_vec(), settings);
+        self.run_hook(base_name(name), after.get(1..).unwrap_or(&[]), settings);
     }
 }
 

@@ -73,7 +73,8 @@ impl ScriptWalk<'_> {
             }
             _ => vec![UNKNOWN.to_string()],
         };
-        let text: String = lines.iter().map(|line| format!("{line}{line_end}")).collect();
+        let mut text = lines.join(&line_end.to_string());
+        text.push(line_end);
         self.write_from_git(&text);
     }
 
@@ -181,18 +182,31 @@ impl ScriptWalk<'_> {
         self.write(&text);
     }
 
-    /// `git diff --no-index a b`: a patch that makes one of the other. Every other diff is about tracked files.
+    /// `git diff --no-index a b`: a patch that makes one of the other. A tree that holds every new file has a patch of all of them.
+    /// Every other diff is about tracked files.
     pub(super) fn run_git_diff(&mut self, arguments: &[String]) {
-        let is_named = |word: &&String| !word.starts_with('-');
-        let text = if arguments.iter().any(|word| word == "--no-index")
-            && let Some(file) = arguments.iter().rfind(is_named)
-        {
-            format!("diff --git a/{file} b/{file}\nnew file mode 100644\n--- /dev/null\n+++ b/{file}\n{UNKNOWN}\n")
+        let file = if arguments.iter().any(|word| word == "--no-index") {
+            arguments.iter().rfind(|word| !word.starts_with('-')).cloned()
         } else {
-            UNKNOWN.to_string()
+            None
+        };
+        let text = match file {
+            Some(file) => patch_of(&file),
+            None if self.names_everything(arguments) => patch_of(&FRESH.to_string()),
+            None => UNKNOWN.to_string(),
         };
         self.write(&text);
     }
+
+    /// True if one of the words means a tree that holds every new file.
+    pub(super) fn names_everything(&self, arguments: &[String]) -> bool {
+        arguments.iter().any(|word| self.world.files.git.holds_everything(word))
+    }
+}
+
+/// A patch that adds a file.
+pub(super) fn patch_of(file: &str) -> String {
+    format!("diff --git a/{file} b/{file}\nnew file mode 100644\n--- /dev/null\n+++ b/{file}\n{UNKNOWN}\n")
 }
 
 /// The lines of `git ls-files`.

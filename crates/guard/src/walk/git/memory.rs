@@ -28,6 +28,8 @@ pub(crate) struct GitMemory {
     pub(super) messages: Vec<String>,
     /// Texts of notes.
     pub(super) notes: Vec<String>,
+    /// Messages of stashes.
+    pub(super) stashes: Vec<String>,
     pub(super) refs: Vec<KnownRef>,
     /// The current branch, if the script has made it or gone to it.
     pub(super) branch: Option<String>,
@@ -109,7 +111,7 @@ impl GitMemory {
     /// Every text that git may print again.
     pub(super) fn all_texts(&self) -> String {
         let messages = self.refs.iter().filter_map(|known| known.message.as_ref());
-        let texts = self.objects.iter().chain(&self.messages).chain(&self.notes).chain(messages);
+        let texts = self.objects.iter().chain(&self.messages).chain(&self.notes).chain(&self.stashes).chain(messages);
         texts.map(String::as_str).collect::<Vec<_>>().join("\n")
     }
 

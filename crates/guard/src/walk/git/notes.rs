@@ -1,6 +1,6 @@
 //! Subcommands that put something into git: commits, branches, tags, repositories.
 
-use crate::marks::{FRESH, is_vague};
+use crate::marks::{FRESH, SOME, is_vague};
 use crate::walk::ScriptWalk;
 use crate::walk::files::base_name;
 use crate::walk::git::hooks::MESSAGE_FILE;
@@ -42,9 +42,13 @@ const MAKES_NOTHING: [&str; 17] = [
 ];
 
 /// True if `git branch` or `git tag` would make a ref.
-pub(super) fn makes_ref(arguments: &[String]) -> bool {
+pub(super) fn makes_ref(name: &str, arguments: &[String]) -> bool {
+    // `git tag -a` and `-u` make a tag.
+    let is_tagging = |word: &str| name == "tag" && matches!(word, "-a" | "-u");
     let is_listing = |word: &String| {
-        MAKES_NOTHING.contains(&word.as_str()) || word.starts_with("--format") || word.starts_with("--sort")
+        MAKES_NOTHING.contains(&word.as_str()) && !is_tagging(word)
+            || word.starts_with("--format")
+            || word.starts_with("--sort")
     };
     arguments.iter().any(|word| !word.starts_with('-')) && !arguments.iter().any(is_listing)
 }
@@ -75,14 +79,17 @@ impl ScriptWalk<'_> {
             }
             "stash" => {
                 if let Some(message) = self.message_words(arguments).message {
-                    self.world.files.git.store(&message);
+                    // `git stash push` puts the branch before it.
+                    let is_stored = arguments.first().is_some_and(|verb| verb == "store");
+                    let prefix = if is_stored { String::new() } else { format!("On {SOME}: ") };
+                    self.world.files.git.stashes.push(format!("{prefix}{message}"));
                 }
             }
-            "tag" if makes_ref(arguments) => {
+            "tag" if makes_ref(name, arguments) => {
                 let words = self.message_words(arguments);
                 self.note_ref("refs/tags/", &words.operands, words.message);
             }
-            "branch" if makes_ref(arguments) => {
+            "branch" if makes_ref(name, arguments) => {
                 let operands: Vec<String> = arguments.iter().filter(|word| !word.starts_with('-')).cloned().collect();
                 let renames =
                     arguments.iter().any(|word| matches!(word.as_str(), "-m" | "-M" | "--move" | "-c" | "-C"));

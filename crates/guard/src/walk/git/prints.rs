@@ -3,6 +3,7 @@
 use crate::marks::{FRESH, SOME, UNKNOWN, is_vague};
 use crate::walk::ScriptWalk;
 use crate::walk::files::normalized;
+use crate::walk::git::lists::patch_of;
 use crate::walk::git::memory::{EMPTY_TREE, KnownRef, short_name};
 
 /// Options of subcommands with a message, whose value is the next word.
@@ -31,7 +32,7 @@ impl ScriptWalk<'_> {
                 self.input_of(arguments.iter().filter(|word| !word.starts_with('-') && !word.contains([':', '=']))),
             ),
             "check-ref-format" => {
-                let reference = arguments.iter().filter(|word| !word.starts_with('-')).next_back();
+                let reference = arguments.iter().rfind(|word| !word.starts_with('-'));
                 reference.map(|reference| format!("{}\n", normalized(reference).trim_start_matches('/')))
             }
             "sh-i18n--envsubst" => None,
@@ -65,6 +66,9 @@ impl ScriptWalk<'_> {
         {
             return Some(text);
         }
+        if name == "show" && self.names_everything(arguments) {
+            return Some(patch_of(&FRESH.to_string()));
+        }
         let at = arguments.iter().position(|word| {
             ["--format", "--pretty"].iter().any(|option| {
                 word.strip_prefix(option)
@@ -87,12 +91,15 @@ impl ScriptWalk<'_> {
             || arguments.windows(2).any(|pair| matches!(pair, [flag, count] if flag == "-n" && count == "1"));
         let git = &self.world.files.git;
         let notes = git.notes.last().cloned().unwrap_or_default();
+        let stash = git.stashes.last().cloned().filter(|_| name == "stash");
         let mut messages: Vec<Option<String>> = git.messages.iter().rev().cloned().map(Some).collect();
         messages.truncate(if is_single { 1 } else { 8 });
         if messages.is_empty() || !is_single {
             messages.push(None);
         }
-        let lines = messages.iter().map(|message| format!("{}{end}", formatted(&format, message.as_deref(), &notes)));
+        let lines = messages
+            .iter()
+            .map(|message| format!("{}{end}", formatted(&format, message.as_deref(), &notes, stash.as_deref())));
         Some(lines.collect())
     }
 
@@ -118,9 +125,9 @@ impl ScriptWalk<'_> {
         }
         if arguments.iter().any(|word| word.starts_with("--batch")) {
             let input = self.world.shell.input.to_string();
-            let texts: Vec<String> = input.lines().take(16).filter_map(|line| self.shown_file(line)).collect();
-            return (!texts.is_empty())
-                .then(|| texts.iter().map(|text| format!("{SOME} blob {SOME}\n{text}\n")).collect());
+            let texts = input.lines().take(16).filter_map(|line| self.shown_file(line));
+            let texts: Vec<String> = texts.map(|text| format!("{SOME} blob {SOME}\n{text}\n")).collect();
+            return (!texts.is_empty()).then(|| texts.concat());
         }
         let is_commit = arguments.iter().any(|word| word == "HEAD" || word == "commit");
         let message = self.world.files.git.messages.last().filter(|_| is_commit)?;
@@ -273,7 +280,10 @@ fn reference_line(format: &str, known: Option<&KnownRef>, is_shell: bool) -> Str
         out.push_str(before);
         if let Some((field, tail)) = after.strip_prefix('(').and_then(|after| after.split_once(')')) {
             let value = reference_field(field, known);
-            out.push_str(&if is_shell { format!("'{}'", value.replace('\'', "'\\''")) } else { value });
+            let quote = if is_shell { "'" } else { "" };
+            out.push_str(quote);
+            out.push_str(&if is_shell { value.replace('\'', "'\\''") } else { value });
+            out.push_str(quote);
             rest = tail;
         } else if let Some(tail) = after.strip_prefix('%') {
             out.push('%');
@@ -316,7 +326,7 @@ fn letter_of(digits: &str) -> Option<char> {
 }
 
 /// The format of a log for one commit, of which the message may be known.
-fn formatted(format: &str, message: Option<&str>, notes: &str) -> String {
+fn formatted(format: &str, message: Option<&str>, notes: &str, stash: Option<&str>) -> String {
     let mut out = String::new();
     let mut rest = format;
     while let Some((before, after)) = rest.split_once('%') {
@@ -337,13 +347,17 @@ fn formatted(format: &str, message: Option<&str>, notes: &str) -> String {
                 None => out.push_str("%x"),
             },
             's' | 'B' | 'b' | 'f' => {
-                out.push_str(&message.map_or_else(|| SOME.to_string(), |text| part_of(letter, text)))
+                out.push_str(&message.map_or_else(|| SOME.to_string(), |text| part_of(letter, text)));
             }
             'N' if !notes.is_empty() => out.push_str(notes),
             'C' | 'w' | '<' | '>' | '|' => rest = behind_color(tail),
             '(' => {
                 out.push(SOME);
                 rest = tail.split_once(')').map_or("", |(_, rest)| rest);
+            }
+            'g' if tail.starts_with('s') && stash.is_some() => {
+                out.push_str(stash.unwrap_or(""));
+                rest = tail.get(1..).unwrap_or("");
             }
             'a' | 'c' | 'g' | 'G' => {
                 out.push(SOME);
@@ -402,9 +416,9 @@ mod tests {
 
     #[test]
     fn letters_of_a_format_are_known() {
-        assert_eq!(formatted("git push %x2df%n%%", None, ""), "git push -f\n%");
-        assert_eq!(formatted("%C(red)%s|%b", Some("a\n\nb"), ""), "a|b");
-        assert_eq!(formatted("%an %h", None, ""), format!("{SOME} {SOME}"));
+        assert_eq!(formatted("git push %x2df%n%%", None, "", None), "git push -f\n%");
+        assert_eq!(formatted("%C(red)%s|%b", Some("a\n\nb"), "", None), "a|b");
+        assert_eq!(formatted("%an %h", None, "", None), format!("{SOME} {SOME}"));
         assert_eq!(reference_line("a%20b %(refname) %%", None, false), format!("a b {SOME} %"));
     }
 
