@@ -1,29 +1,22 @@
-//! `git add` of everything, and `git push` by force.
+//! `git add` of everything, in all the ways in which git fills its index.
 
-use super::{BLIND_ADD, DELETE_REMOTE, FORCE_PUSH};
+use super::BLIND_ADD;
 use crate::marks::{FRESH, HOME, ONE, REPO, SET, SOME, STAR, START, UNKNOWN, is_mark};
 use crate::pattern::is_wide;
 use crate::walk::ScriptWalk;
 use crate::walk::files::normalized;
 
 /// Looks at a subcommand.
-pub(super) fn judge(walk: &mut ScriptWalk<'_>, name: &str, arguments: &[String], settings: &[(String, String)]) {
-    match name {
-        "add" | "stage" if adds_blindly(walk, arguments) => walk.find_rule(&BLIND_ADD),
-        "update-index" if updates_blindly(walk, arguments) => walk.find_rule(&BLIND_ADD),
-        "push" => match push_effect(arguments, settings) {
-            PushEffect::Plain => {}
-            PushEffect::Forced => walk.find_rule(&FORCE_PUSH),
-            PushEffect::Deleting => walk.find_rule(&DELETE_REMOTE),
-        },
-        "send-pack" | "http-push"
-            if arguments
-                .iter()
-                .any(|word| matches!(word.as_str(), "--force" | "-f" | "--mirror") || word.starts_with('+')) =>
-        {
-            walk.find_rule(&FORCE_PUSH);
-        }
-        _ => {}
+pub(super) fn judge(walk: &mut ScriptWalk<'_>, name: &str, arguments: &[String]) {
+    let stages = match name {
+        "add" | "stage" => adds_blindly(walk, arguments),
+        "update-index" => updates_blindly(walk, arguments),
+        "apply" => applies_blindly(walk, arguments),
+        "read-tree" | "checkout" | "restore" | "cherry-pick" | "reset" | "merge" => takes_tree(walk, name, arguments),
+        _ => false,
+    };
+    if stages {
+        walk.find_rule(&BLIND_ADD);
     }
 }
 
@@ -60,7 +53,8 @@ impl AddWords {
                 if name == "pathspec-from-file" {
                     let file = attached.map(str::to_owned).or_else(|| words.next().cloned()).unwrap_or_default();
                     let text = if file == "-" { walk.world.shell.input.clone() } else { walk.read_file(&file) };
-                    add.paths.extend(text.split(['\n', '\0']).filter(|path| !path.is_empty()).map(str::to_owned));
+                    let lines = text.split(['\n', '\0']).map(|line| line.trim_start_matches('\t'));
+                    add.paths.extend(lines.filter(|path| !path.is_empty()).map(str::to_owned));
                 } else {
                     add.note_long(name);
                 }
@@ -103,38 +97,92 @@ fn adds_blindly(walk: &mut ScriptWalk<'_>, arguments: &[String]) -> bool {
     if adds_all && paths.is_empty() {
         return true;
     }
-    let narrows = |path: &String| !(path.starts_with(":!") || path.starts_with(":^") || path.starts_with(":(exclude"));
-    if !paths.is_empty() && !paths.iter().any(narrows) {
+    if !paths.is_empty() && paths.iter().all(|path| excludes(path)) {
         return true;
     }
-    paths.iter().filter(|path| narrows(path)).any(|path| is_everything(walk, path))
+    paths.iter().filter(|path| !excludes(path)).any(|path| is_everything(walk, path))
+}
+
+/// True if a path given to git leaves something out: `:!x`, `:^x`, `:(top,exclude)x`.
+fn excludes(path: &str) -> bool {
+    let Some(magic) = path.strip_prefix(':') else { return false };
+    match magic.strip_prefix('(').and_then(|words| words.split_once(')')) {
+        Some((words, _)) => words.split(',').any(|word| word.trim() == "exclude"),
+        None => magic.trim_start_matches('/').starts_with(['!', '^']),
+    }
 }
 
 /// True if text that is piped into `git add -i` picks every untracked file from its menu.
 fn answers_for_all(input: &str) -> bool {
     let mut lines = input.lines().map(str::trim);
-    lines.any(|line| matches!(line, "a" | "4" | "add untracked")) && lines.any(|line| line == "*")
+    lines.any(|line| matches!(line, "a" | "4" | "add untracked"))
+        && lines.any(|line| line == "*" || line.starts_with("1-"))
 }
 
 /// True if `git update-index --add` is given the whole tree, in words or on its input.
 fn updates_blindly(walk: &mut ScriptWalk<'_>, arguments: &[String]) -> bool {
     let has = |flag: &str| arguments.iter().any(|word| word == flag);
-    if !has("--add") {
+    let directory = walk.directory();
+    if !(has("--add") || has("--index-info")) || walk.world.files.is_in_own_repository(&directory) {
         return false;
     }
-    let mut paths: Vec<String> = arguments.iter().filter(|word| !word.starts_with('-')).cloned().collect();
-    if has("--stdin") {
+    // `--cacheinfo mode,object,path` has the path at its end.
+    let names = arguments.iter().filter(|word| !word.starts_with('-'));
+    let mut paths: Vec<String> = names.map(|word| word.rsplit(',').next().unwrap_or(word).to_owned()).collect();
+    if has("--stdin") || has("--index-info") {
         let input = walk.world.shell.input.clone();
-        paths.extend(input.split(['\n', '\0']).filter(|path| !path.is_empty()).map(str::to_owned));
+        // `mode object stage<tab>path`
+        let path_of = |line: &str| line.rsplit('\t').next().unwrap_or(line).to_owned();
+        paths.extend(input.split(['\n', '\0']).filter(|path| !path.is_empty()).map(path_of));
     }
     paths.iter().any(|path| is_everything(walk, path))
 }
 
+/// True if `git apply` puts patches of all new files into the index.
+fn applies_blindly(walk: &mut ScriptWalk<'_>, arguments: &[String]) -> bool {
+    let is_index = |word: &String| matches!(word.as_str(), "--cached" | "--index" | "-3" | "--3way");
+    let only_looks = |word: &String| matches!(word.as_str(), "--check" | "--stat" | "--numstat" | "--summary");
+    if !arguments.iter().any(is_index) || arguments.iter().any(only_looks) {
+        return false;
+    }
+    let files: Vec<&String> = arguments.iter().filter(|word| !word.starts_with('-') || *word == "-").collect();
+    let is_fresh = |text: &str| text.contains(FRESH);
+    if files.is_empty() {
+        return is_fresh(&walk.world.shell.input);
+    }
+    files.into_iter().any(|file| match file.as_str() {
+        "-" => is_fresh(&walk.world.shell.input),
+        file => is_fresh(&walk.read_file(file)),
+    })
+}
+
+/// True if a subcommand fills the index from a tree that holds every new file: the third parent of a stash, a tree of the
+/// script's own.
+fn takes_tree(walk: &mut ScriptWalk<'_>, name: &str, arguments: &[String]) -> bool {
+    let at = arguments.iter().position(|word| word == "--").unwrap_or(arguments.len());
+    let (before, after) = arguments.split_at(at);
+    let has = |names: &[&str]| before.iter().any(|word| names.contains(&word.as_str()));
+    let source = |word: &String| word.strip_prefix("--source=").map_or(word.clone(), str::to_owned);
+    let is_operand = |word: &&String| !word.starts_with('-') || word.starts_with("--source=");
+    let operands: Vec<String> = before.iter().filter(is_operand).map(source).collect();
+    let Some(tree) = operands.iter().position(|word| walk.world.files.git.holds_everything(word)) else { return false };
+    let mut paths = operands.get(tree + 1..).unwrap_or(&[]).iter().chain(after.iter().skip(1));
+    match name {
+        "read-tree" => !has(&["-n", "--dry-run"]),
+        "cherry-pick" => has(&["-n", "--no-commit"]),
+        "merge" => has(&["--squash", "--no-commit"]),
+        "restore" if !has(&["-S", "--staged", "-SW", "-WS"]) => false,
+        _ => paths.any(|path| is_everything(walk, path)),
+    }
+}
+
 /// True if a path given to `git add` means the whole tree.
-fn is_everything(walk: &mut ScriptWalk<'_>, path: &str) -> bool {
+pub(super) fn is_everything(walk: &mut ScriptWalk<'_>, path: &str) -> bool {
     let (path, from_top) = match path.strip_prefix(':') {
         Some("") => return true,
         Some(magic) => match magic.strip_prefix('(') {
+            // Files by an attribute are a choice.
+            Some(words) if words.contains("attr:") => return false,
             Some(words) => words.split_once(')').map_or(("", true), |(words, rest)| (rest, words.contains("top"))),
             // A colon before a letter or a dot is followed by no magic.
             None if magic.starts_with(|letter: char| letter.is_alphanumeric() || letter == '.') => (magic, false),
@@ -145,7 +193,7 @@ fn is_everything(walk: &mut ScriptWalk<'_>, path: &str) -> bool {
     if path.is_empty() {
         return from_top;
     }
-    if path.chars().eq([FRESH]) {
+    if path.trim_matches(['"', '\'']).trim_start_matches("./").chars().eq([FRESH]) {
         return true;
     }
     // git matches patterns by itself, also quoted ones.
@@ -183,117 +231,4 @@ fn is_everything(walk: &mut ScriptWalk<'_>, path: &str) -> bool {
         own
     };
     below.split('/').all(|part| part == "." || part == ".." || is_wide(part))
-}
-
-/// The effect of a push on the other side.
-enum PushEffect {
-    Plain,
-    Forced,
-    Deleting,
-}
-
-/// The words of a push, read so far.
-#[derive(Debug, Default)]
-#[expect(clippy::struct_excessive_bools, reason = "each is one option of `git push`")]
-struct PushWords {
-    forced: bool,
-    mirrors: bool,
-    deletes: bool,
-    is_dry_run: bool,
-    /// `--repo`: the first operand is a ref already.
-    has_repository: bool,
-    operands: usize,
-}
-
-impl PushWords {
-    fn of(arguments: &[String]) -> Self {
-        let mut push = Self::default();
-        let mut options = true;
-        let mut words = arguments.iter();
-        while let Some(word) = words.next() {
-            let flag = word.replace([UNKNOWN, SOME], "");
-            if options && word == "--" {
-                options = false;
-            } else if options && flag.len() > 1 && flag.starts_with('-') {
-                let takes_word = match flag.strip_prefix("--") {
-                    Some(long) => push.note_long(long),
-                    None => push.note_short(&flag),
-                };
-                if takes_word {
-                    words.next();
-                }
-            } else {
-                push.note_operand(word);
-            }
-        }
-        push
-    }
-
-    /// Notes short options; true if the last one takes the next word.
-    fn note_short(&mut self, flag: &str) -> bool {
-        // `-o` takes the rest of the word, or the next one.
-        let (flags, value) = flag.split_once('o').map_or((flag, None), |(flags, rest)| (flags, Some(rest)));
-        self.forced |= flags.contains('f');
-        self.deletes |= flags.contains('d');
-        self.is_dry_run |= flags.contains('n');
-        value == Some("")
-    }
-
-    /// Notes a long option, which may be shortened; true if it takes the next word.
-    fn note_long(&mut self, long: &str) -> bool {
-        let (name, is_attached) = long.split_once('=').map_or((long, false), |(name, _)| (name, true));
-        match name {
-            "no-force" => self.forced = false,
-            "no-mirror" => self.mirrors = false,
-            "dry-run" => self.is_dry_run = true,
-            "no-dry-run" => self.is_dry_run = false,
-            "delete" | "prune" => self.deletes = true,
-            "repo" => {
-                self.has_repository = true;
-                return !is_attached;
-            }
-            "push-option" | "receive-pack" | "exec" | "recurse-submodules" => return !is_attached,
-            name if name.len() >= 3 && "force".starts_with(name) => self.forced = true,
-            name if name.len() >= 2 && "mirror".starts_with(name) => self.mirrors = true,
-            name if name.len() >= 2 && "delete".starts_with(name) => self.deletes = true,
-            _ => {}
-        }
-        false
-    }
-
-    fn note_operand(&mut self, word: &str) {
-        self.operands += 1;
-        // No repository begins like that, so the repository before it is one that nothing is known about.
-        self.forced |= word.starts_with('+');
-        // The first is the repository.
-        if self.operands > 1 || self.has_repository {
-            self.deletes |= word.starts_with(':') && word.len() > 1;
-        }
-    }
-
-    /// Notes the refs that the configuration pushes. They count if the command names none.
-    fn note_settings(&mut self, settings: &[(String, String)]) {
-        if self.operands >= 2 {
-            return;
-        }
-        for (key, value) in settings {
-            let Some((_, name)) = key.strip_prefix("remote.").and_then(|rest| rest.rsplit_once('.')) else { continue };
-            self.forced |= name == "push" && value.starts_with('+');
-            self.mirrors |= name == "mirror" && matches!(value.as_str(), "true" | "1" | "yes" | "on");
-        }
-    }
-}
-
-fn push_effect(arguments: &[String], settings: &[(String, String)]) -> PushEffect {
-    let mut push = PushWords::of(arguments);
-    push.note_settings(settings);
-    if push.is_dry_run {
-        PushEffect::Plain
-    } else if push.forced || push.mirrors {
-        PushEffect::Forced
-    } else if push.deletes {
-        PushEffect::Deleting
-    } else {
-        PushEffect::Plain
-    }
 }

@@ -2,9 +2,11 @@
 //!
 //! A rule sees resolved words only. Quotes, aliases, encodings and wrappers are gone by then.
 
+mod emptied;
 mod git;
 mod host;
 mod own;
+mod push;
 mod rm;
 mod target;
 
@@ -422,6 +424,9 @@ pub(crate) fn judge(walk: &mut ScriptWalk<'_>, name: &str, words: &[String]) {
     }
     rm::judge(walk, name, arguments);
     host::judge(walk, name, arguments);
+    if name == "gh" {
+        push::judge_hosted(walk, arguments);
+    }
     if name == "bashful" {
         own_program(walk, arguments);
     }
@@ -447,7 +452,9 @@ fn is_interpreter(name: &str) -> bool {
 
 /// Looks at a subcommand of git.
 pub(crate) fn judge_git(walk: &mut ScriptWalk<'_>, name: &str, arguments: &[String], settings: &[(String, String)]) {
-    git::judge(walk, name, arguments, settings);
+    git::judge(walk, name, arguments);
+    push::judge(walk, name, arguments, settings);
+    emptied::judge(walk, name, arguments, settings);
     let words: Vec<String> = std::iter::once(name.to_owned()).chain(arguments.iter().cloned()).collect();
     own::judge(walk, "git", &words);
 }

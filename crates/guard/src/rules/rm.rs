@@ -2,7 +2,7 @@
 
 use super::target::{Danger, danger};
 use super::{BELOW_HOME, CRITICAL_RM, FAILED_MOVE, UNKNOWN_DIRECTORY};
-use crate::marks::{SOME, TREE, UNKNOWN};
+use crate::marks::{SOME, STAR, TREE, UNKNOWN};
 use crate::pattern::is_wide;
 use crate::walk::ScriptWalk;
 
@@ -15,6 +15,7 @@ pub(super) fn judge(walk: &mut ScriptWalk<'_>, name: &str, arguments: &[String])
         "tar" | "gtar" | "bsdtar" if arguments.iter().any(|word| word == "--remove-files") => true,
         // It has no other way.
         "rimraf" => true,
+        "rsync" => return emptied_by_copy(walk, arguments),
         _ => return,
     };
     let mut targets = Vec::new();
@@ -37,12 +38,37 @@ pub(super) fn judge(walk: &mut ScriptWalk<'_>, name: &str, arguments: &[String])
         }
     }
     for target in targets {
+        if walk.absolute(target).ends_with("/.git/index") {
+            super::emptied::note_lost_index(walk);
+        }
+        // With `globstar`, two stars are everything below.
+        let target = target.replace(&format!("{STAR}{STAR}"), &TREE.to_string());
+        let target = target.as_str();
         // Names that `find` has listed come from below, so nothing more is needed to delete a tree.
         if recursive {
             deleted(walk, target);
         } else if target.contains(TREE) {
             deleted_one_by_one(walk, target);
         }
+    }
+}
+
+/// `rsync --delete empty/ target`: a copy of nothing leaves nothing.
+fn emptied_by_copy(walk: &mut ScriptWalk<'_>, arguments: &[String]) {
+    let deletes = arguments.iter().any(|word| word == "--del" || word.starts_with("--delete"));
+    let is_dry =
+        |word: &String| word == "--dry-run" || word.starts_with('-') && !word.starts_with("--") && word.contains('n');
+    let operands: Vec<&String> = arguments.iter().filter(|word| !word.starts_with('-')).collect();
+    let Some((target, sources)) = operands.split_last().filter(|_| deletes && !arguments.iter().any(is_dry)) else {
+        return;
+    };
+    let is_empty = |walk: &mut ScriptWalk<'_>, source: &str| {
+        let path = walk.absolute(source);
+        source.ends_with('/') && walk.world.files.is_made_empty(&path)
+    };
+    let is_remote = target.split('/').next().is_some_and(|host| host.contains(':'));
+    if !is_remote && !sources.is_empty() && sources.iter().all(|source| is_empty(walk, source)) {
+        deleted(walk, &format!("{}/{TREE}", target.trim_end_matches('/')));
     }
 }
 

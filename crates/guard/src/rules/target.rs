@@ -123,6 +123,14 @@ fn danger_of(walk: &ScriptWalk<'_>, full: &str, path: &str) -> Danger {
     }
 }
 
+/// True if a path is the home directory, the root or a directory of the system.
+pub(super) fn is_home_or_system(walk: &ScriptWalk<'_>, path: &str) -> bool {
+    let concrete = normalized(&walk.world.concrete(path));
+    let parts: Vec<&str> = concrete.split('/').filter(|part| !part.is_empty()).collect();
+    let is_home = concrete == walk.world.concrete(&HOME.to_string());
+    is_home || concrete.starts_with('/') && from_root(&parts) == Danger::Critical
+}
+
 /// A path without the detour over `/proc/self/root` or `/proc/self/cwd`.
 fn without_process_links(walk: &mut ScriptWalk<'_>, path: &str) -> String {
     let Some((_, rest)) = path.strip_prefix("/proc/").and_then(|rest| rest.split_once('/')) else {

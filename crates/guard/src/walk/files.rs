@@ -7,6 +7,7 @@ use crate::marks::{self, HOME, REPO, START, UNKNOWN};
 use crate::rules;
 use crate::syntax::ast::List;
 use crate::walk::ScriptWalk;
+use crate::walk::git::GitMemory;
 use crate::walk::state::DIRECTORY;
 
 /// The stand-in for a directory that `mktemp` makes.
@@ -36,6 +37,8 @@ pub(crate) struct ScriptFiles {
     moved: BTreeMap<String, String>,
     /// Repositories that the script has made. They hold nothing but its own files.
     pub(super) repositories: Vec<String>,
+    /// Texts, names and trees that the script has put into git.
+    pub(crate) git: GitMemory,
     /// The number of paths that process substitutions have used up.
     processes: usize,
 }
@@ -88,6 +91,13 @@ impl ScriptFiles {
         self.texts.is_empty()
     }
 
+    /// True if the script has made a directory and put nothing there.
+    pub(crate) fn is_made_empty(&self, path: &str) -> bool {
+        let is_made = path.starts_with(FRESH_DIRECTORY) || self.made.contains(path);
+        let is_inside = |file: &String| file.strip_prefix(path).is_some_and(|rest| rest.starts_with('/'));
+        is_made && !self.texts.keys().any(is_inside)
+    }
+
     /// True if a directory is sure to be there: everybody has it, or the script has made it.
     pub(super) fn is_sure(&self, path: &str) -> bool {
         matches!(path, "/" | "/tmp" | "/var/tmp")
@@ -95,6 +105,14 @@ impl ScriptFiles {
             || path.starts_with(FRESH_DIRECTORY)
             || path.ends_with("/..")
             || self.made.contains(path)
+    }
+
+    /// The top of the script's own repository that a directory lies in.
+    pub(super) fn own_repository(&self, directory: &str) -> Option<String> {
+        let is_below = |top: &&String| {
+            directory.strip_prefix(top.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        self.repositories.iter().filter(is_below).max_by_key(|top| top.len()).cloned()
     }
 
     /// True if the path lies in a repository that the script has made.
@@ -291,26 +309,26 @@ impl ScriptWalk<'_> {
 
     /// `cp`, `ln`, `mv`: the last operand becomes a copy, a link or the new place of the others.
     pub(super) fn copy_files(&mut self, name: &str, arguments: &[String]) {
-        let valued =
-            |at: usize| arguments.get(at).is_some_and(|word| matches!(word.as_str(), "-m" | "-o" | "-g" | "-S"));
-        let operands: Vec<&String> = arguments
-            .iter()
-            .enumerate()
-            .filter(|(at, word)| !word.starts_with('-') && !at.checked_sub(1).is_some_and(valued))
-            .map(|(_, word)| word)
-            .collect();
-        let is_link = name == "ln"
-            && arguments.iter().any(|word| {
-                word == "--symbolic" || word.starts_with('-') && !word.starts_with("--") && word.contains('s')
-            });
-        if is_link && let [target, link] = operands.as_slice() {
+        let operands = copied_operands(arguments);
+        let has = |letters: &[char], long: &[&str]| {
+            let is_short = |word: &String| word.starts_with('-') && !word.starts_with("--") && word.contains(letters);
+            arguments.iter().any(|word| is_short(word) || long.contains(&word.as_str()))
+        };
+        if name == "ln"
+            && has(&['s'], &["--symbolic"])
+            && let [target, link] = operands.as_slice()
+        {
             self.link_file(target, link);
         }
-        if name == "mv"
-            && let [from @ .., to] = operands.as_slice()
-        {
-            for from in from {
-                self.move_file(from, to);
+        if let [from @ .., to] = operands.as_slice() {
+            // Several files go into a directory.
+            let is_inside = from.len() > 1 && !to.ends_with('/');
+            let to = if is_inside { format!("{to}/") } else { to.clone() };
+            for from in from.iter().filter(|_| name == "mv") {
+                self.move_file(from, &to);
+            }
+            for from in from.iter().filter(|_| name == "cp" && has(&['r', 'R', 'a'], &["--recursive", "--archive"])) {
+                self.note_copy(from, &to);
             }
         }
         match operands.as_slice() {
@@ -322,6 +340,22 @@ impl ScriptWalk<'_> {
                 self.copy_file(from, &inside);
             }
             _ => {}
+        }
+    }
+
+    /// Notes a copy of the repository. Its data is there twice, so that one of them can go.
+    pub(crate) fn note_copy(&mut self, from: &str, to: &str) {
+        let (source, target) = (self.absolute(from), self.absolute(to));
+        let is_repository = source.chars().all(|letter| matches!(letter, START | REPO)) || base_name(&source) == ".git";
+        let target_path = self.world.concrete(&target);
+        let is_above = |mark: char| {
+            let place = self.world.concrete(&mark.to_string());
+            place
+                .strip_prefix(target_path.trim_end_matches('/'))
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        if is_repository && !is_above(START) && !is_above(HOME) && !marks::is_vague(&target) {
+            self.world.files.repositories.push(target);
         }
     }
 
@@ -398,6 +432,28 @@ impl ScriptWalk<'_> {
         let path = self.absolute(path);
         self.world.files.programs.get(&path).cloned()
     }
+}
+
+/// The files that `cp`, `ln`, `mv` and `install` are given, and their target at the end.
+fn copied_operands(arguments: &[String]) -> Vec<String> {
+    let mut operands = Vec::new();
+    let mut target = None;
+    let mut are_options = true;
+    let mut words = arguments.iter();
+    while let Some(word) = words.next() {
+        match word.as_str() {
+            "--" if are_options => are_options = false,
+            "-t" | "--target-directory" if are_options => target = words.next().cloned(),
+            "-m" | "-o" | "-g" | "-S" if are_options => drop(words.next()),
+            long if are_options && long.starts_with("--target-directory=") => {
+                target = long.split_once('=').map(|(_, path)| path.to_owned());
+            }
+            option if are_options && option.starts_with('-') => {}
+            path => operands.push(path.to_owned()),
+        }
+    }
+    operands.extend(target.map(|path| format!("{path}/")));
+    operands
 }
 
 /// The last part of a path.

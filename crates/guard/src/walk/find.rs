@@ -1,64 +1,37 @@
 //! `find` and `fd`: the files that they match, and their actions.
 
-use crate::marks::{NAME, SET, SOME, STAR, TREE, alive};
-use crate::pattern;
+mod scope;
+
+use regex::RegexBuilder;
+
+use crate::marks::{REPO, SOME, START};
 use crate::rules;
 use crate::walk::ScriptWalk;
+use crate::walk::files::base_name;
+use scope::{FindScope, Noted};
 
-/// The files that the tests before an action leave.
-#[derive(Debug, Clone, Default)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a test of `find`, and they do not depend on each other")]
-struct FindScope {
-    /// Names or paths that have to match: live patterns.
-    names: Vec<String>,
-    /// Something else narrows it down: age, size, a name that must not match.
-    filtered: bool,
-    /// Only the starting points themselves.
-    roots_only: bool,
-    /// Nothing below the entries of the starting points.
-    is_flat: bool,
-    /// `-type d`: `-delete` deletes directories alone, and only empty ones.
-    only_directories: bool,
+/// The most alternatives of one expression that are told apart.
+const MOST_SCOPES: usize = 16;
+
+/// The largest compiled form of an expression, in bytes. Larger ones count as a choice of files.
+const LARGEST_EXPRESSION: usize = 64 << 10;
+
+/// Names right below a starting point that a regular expression may be about.
+const MEANT: [&str; 6] = [".git", "etc", "usr", "home", "var", "dev"];
+
+/// Paths below a starting point that an expression for everything matches.
+const SAMPLES: [&str; 4] = ["README.md", "src/main.rs", "a", "docs/img/x-1.png"];
+
+/// Parentheses that are open.
+#[derive(Debug)]
+struct FindGroup {
+    /// The alternatives in which they were opened.
+    base: Vec<FindScope>,
+    /// The alternatives before the last `-o` inside.
+    done: Vec<FindScope>,
+    /// They are negated, as the tests inside are then.
     negated: bool,
 }
-
-/// Tests that take a word and narrow the matches down.
-const FILTERS: [&str; 27] = [
-    "-amin",
-    "-anewer",
-    "-atime",
-    "-cmin",
-    "-cnewer",
-    "-ctime",
-    "-fstype",
-    "-gid",
-    "-group",
-    "-ilname",
-    "-inum",
-    "-links",
-    "-lname",
-    "-mmin",
-    "-mtime",
-    "-newer",
-    "-perm",
-    "-regex",
-    "-iregex",
-    "-samefile",
-    "-size",
-    "-uid",
-    "-used",
-    "-user",
-    "-context",
-    "-newermt",
-    "-newerct",
-];
-
-/// Options that take a word and narrow down nothing.
-const VALUED: [&str; 9] =
-    ["-type", "-xtype", "-mindepth", "-regextype", "-fprint", "-fprint0", "-fls", "-files0-from", "-D"];
-
-/// Files that were changed within so many days are most of a project.
-const DAYS_OF_WORK: u32 = 90;
 
 /// The expression of `find` while its words are read.
 #[derive(Debug)]
@@ -66,10 +39,13 @@ struct FindExpression<'w> {
     roots: Vec<String>,
     /// The words that have not been read yet.
     rest: &'w [String],
-    /// The files that the current action applies to: one scope for every side of an `-o` in parentheses.
+    /// The files that the current action applies to: one scope for every alternative.
     scopes: Vec<FindScope>,
-    /// The scopes in which parentheses were opened.
-    outer: Vec<FindScope>,
+    /// The alternatives before an `-o` outside of parentheses. They count if nothing but the paths is printed.
+    earlier: Vec<FindScope>,
+    groups: Vec<FindGroup>,
+    /// Emacs syntax, unless an option names another one.
+    is_extended: bool,
     /// An action was there, so that nothing is printed by itself.
     acted: bool,
 }
@@ -90,8 +66,15 @@ impl<'w> FindExpression<'w> {
             .position(|word| word.starts_with('-') || matches!(word.as_str(), "(" | ")" | "!" | ","))
             .unwrap_or(rest.len());
         let (roots, rest) = rest.split_at(count);
-        let roots = if roots.is_empty() { vec![".".to_owned()] } else { roots.to_vec() };
-        Self { roots, rest, scopes: vec![FindScope::default()], outer: Vec::new(), acted: false }
+        Self {
+            roots: roots.to_vec(),
+            rest,
+            scopes: vec![FindScope::default()],
+            earlier: Vec::new(),
+            groups: Vec::new(),
+            is_extended: false,
+            acted: false,
+        }
     }
 
     /// Takes the next word.
@@ -101,112 +84,82 @@ impl<'w> FindExpression<'w> {
         Some(word)
     }
 
-    /// Notes an operator, an option or a test; false if the word is none of these.
-    fn note_test(&mut self, word: &str) -> bool {
-        let value = self.rest.first().map_or("", String::as_str);
-        let Some(scope) = self.scopes.last_mut() else { return false };
-        let takes_value = match word {
+    /// Notes an operator; false if the word is none.
+    fn note_operator(&mut self, word: &str) -> bool {
+        match word {
             "(" => {
-                self.outer.push(scope.clone());
-                false
+                let negated = self.scopes.iter().any(|scope| scope.negated);
+                self.groups.push(FindGroup { base: self.scopes.clone(), done: Vec::new(), negated });
             }
             ")" => {
-                self.outer.pop();
-                false
-            }
-            "!" | "-not" => {
-                scope.negated = true;
-                false
-            }
-            // Tests before an `-o` belong to another action. Parentheses keep the tests around them.
-            "-o" | "-or" | "," => {
-                match self.outer.last() {
-                    Some(outer) => self.scopes.push(outer.clone()),
-                    None => self.scopes = vec![FindScope::default()],
+                if let Some(mut group) = self.groups.pop() {
+                    group.done.append(&mut self.scopes);
+                    group.done.truncate(MOST_SCOPES);
+                    group.done.iter_mut().for_each(|scope| scope.negated = false);
+                    self.scopes = group.done;
                 }
-                false
             }
-            "-name" | "-iname" | "-path" | "-ipath" | "-wholename" | "-iwholename" => {
-                scope.note_name(word, value);
-                true
-            }
-            "-maxdepth" => {
-                scope.roots_only |= value == "0";
-                scope.is_flat |= value == "1";
-                true
-            }
-            "-empty" | "-nouser" | "-nogroup" | "-executable" | "-false" => {
-                scope.narrow();
-                false
-            }
-            // Whoever runs the script can read and write nearly everything, if not everything.
-            "-readable" | "-writable" | "-true" | "-xdev" | "-mount" | "-depth" | "-d" => {
-                scope.narrow_if_negated();
-                false
-            }
-            test if lets_nearly_all_pass(test, value) => {
-                scope.narrow_if_negated();
-                true
-            }
-            "-regex" | "-iregex" if value == ".*" && !scope.negated => true,
-            "-regex" | "-iregex" if value.replace('\\', "").ends_with("/.git") => {
-                scope.note_name("-name", ".git");
-                true
-            }
-            test if FILTERS.contains(&test) => {
-                scope.narrow();
-                true
-            }
-            option if VALUED.contains(&option) => {
-                scope.negated = false;
-                scope.only_directories |= option == "-type" && value == "d";
-                // Links and sockets are hardly ever all there is.
-                scope.filtered |= matches!(option, "-type" | "-xtype") && !value.contains(['f', 'd']);
-                true
-            }
+            "!" | "-not" => self.scopes.iter_mut().for_each(|scope| scope.negated = !scope.negated),
+            "-o" | "-or" | "," => match self.groups.last_mut() {
+                // None of several is each of them left out.
+                Some(group) if group.negated => self.scopes.iter_mut().for_each(|scope| scope.negated = true),
+                Some(group) => {
+                    group.done.append(&mut self.scopes);
+                    self.scopes.clone_from(&group.base);
+                }
+                // Tests before an `-o` belong to another action.
+                None => {
+                    self.earlier.append(&mut self.scopes);
+                    self.earlier.truncate(MOST_SCOPES);
+                    self.scopes = vec![FindScope::default()];
+                }
+            },
+            "-a" | "-and" => {}
             _ => return false,
-        };
-        if takes_value {
-            self.rest = self.rest.get(1..).unwrap_or(&[]);
         }
         true
     }
 
-    fn paths(&self) -> Vec<String> {
-        found(&self.roots, &self.scopes)
-    }
-}
-
-impl FindScope {
-    /// Notes a test that only some files pass.
-    fn narrow(&mut self) {
-        self.negated = false;
-        self.filtered = true;
-    }
-
-    /// Notes a test that nearly all files pass.
-    fn narrow_if_negated(&mut self) {
-        self.filtered |= std::mem::take(&mut self.negated);
-    }
-
-    /// Notes a test of names or paths.
-    fn note_name(&mut self, test: &str, pattern: &str) {
-        // Leaving out a few names leaves everything else, as `rm -rf !(keep)` does. A kind of name that is left out is a
-        // choice: all but `*.txt`.
-        if std::mem::take(&mut self.negated) {
-            let is_kind = pattern.contains(['*', '?', '[']) || pattern.contains(crate::marks::is_wild);
-            self.filtered |= test.ends_with("name") && is_kind && !pattern.starts_with('.');
-            return;
+    /// Notes an option or a test; false if the word is none of these.
+    fn note_test(&mut self, word: &str) -> bool {
+        let value = self.rest.first().map_or("", String::as_str);
+        if word == "-regextype" {
+            self.is_extended = !matches!(value, "emacs" | "findutils-default" | "posix-basic" | "grep" | "sed" | "ed");
         }
-        // A test that ignores case may mean any of them; names that matter are small.
-        let ignores = test.starts_with("-i");
-        self.names.push(alive(&if ignores { pattern.to_lowercase() } else { pattern.to_owned() }));
+        let is_in_negated = self.groups.last().is_some_and(|group| group.negated);
+        let mut noted = Noted::No;
+        for scope in &mut self.scopes {
+            noted = scope.note(word, value);
+            scope.negated |= is_in_negated && noted != Noted::No;
+        }
+        if noted == Noted::WithValue {
+            self.rest = self.rest.get(1..).unwrap_or(&[]);
+        }
+        noted != Noted::No
+    }
+
+    /// The paths that would be found, as text with marks.
+    fn paths(&self) -> Vec<String> {
+        self.paths_of(&self.scopes)
+    }
+
+    fn paths_of(&self, scopes: &[FindScope]) -> Vec<String> {
+        let roots = self.roots.iter().map(|root| root.trim_end_matches('/'));
+        roots.flat_map(|root| scopes.iter().flat_map(|scope| scope.paths(root))).collect()
     }
 }
 
 impl ScriptWalk<'_> {
     pub(crate) fn run_find(&mut self, arguments: &[String]) {
         let mut expression = FindExpression::new(arguments);
+        if let Some(at) = arguments.iter().position(|word| word == "-files0-from") {
+            let file = arguments.get(at + 1).map_or("", String::as_str);
+            let text = if file == "-" { self.world.shell.input.clone() } else { self.read_file(file) };
+            expression.roots.extend(text.split('\0').filter(|root| !root.is_empty()).take(64).map(str::to_owned));
+        }
+        if expression.roots.is_empty() {
+            expression.roots.push(".".to_owned());
+        }
         let follows =
             arguments.iter().take_while(|word| word.starts_with('-')).any(|word| matches!(word.as_str(), "-L" | "-H"));
         for root in &mut expression.roots {
@@ -217,13 +170,44 @@ impl ScriptWalk<'_> {
             }
         }
         while let Some(word) = expression.next() {
-            if !expression.note_test(word) {
-                self.find_action(word, &mut expression);
+            self.budget.spend(1);
+            if expression.note_operator(word) || expression.note_test(word) {
+                continue;
+            }
+            match word {
+                "-regex" | "-iregex" => self.find_expression(&mut expression),
+                action => self.find_action(action, &mut expression),
             }
         }
         if !expression.acted {
-            for path in expression.paths() {
+            let earlier = expression.paths_of(&expression.earlier);
+            for path in earlier.into_iter().chain(expression.paths()) {
                 self.write(&format!("{path}\n"));
+            }
+        }
+    }
+
+    /// `-regex`: an expression for whole paths. It is held against paths that would be there.
+    fn find_expression(&mut self, find: &mut FindExpression<'_>) {
+        let wanted = find.next().unwrap_or("");
+        let wanted = if find.is_extended { wanted.to_owned() } else { extended(wanted) };
+        let root = find.roots.first().map_or("", |root| root.trim_end_matches('/')).to_owned();
+        self.budget.spend(4);
+        let expression = RegexBuilder::new(&format!("^(?:{wanted})$"))
+            .case_insensitive(true)
+            .size_limit(LARGEST_EXPRESSION)
+            .build()
+            .ok();
+        let matches = |below: &str| expression.as_ref().is_some_and(|known| known.is_match(&format!("{root}/{below}")));
+        let is_everything = SAMPLES.iter().all(|sample| matches(sample));
+        let name = MEANT.iter().find(|name| matches(name));
+        for scope in &mut find.scopes {
+            match name {
+                _ if is_everything && !scope.negated => {}
+                // Leaving out one name leaves all others.
+                Some(_) if scope.negated => scope.negated = false,
+                Some(name) => scope.note_name("-name", name),
+                None => scope.narrow(),
             }
         }
     }
@@ -237,128 +221,165 @@ impl ScriptWalk<'_> {
                     rules::deleted_one_by_one(self, &path);
                 }
             }
-            "-exec" | "-execdir" | "-ok" | "-okdir" => {
-                // A question that nobody answers is answered with no.
-                let is_answered = self.world.shell.reads_pipe || !self.world.shell.input.is_empty();
-                let acts = action.starts_with("-exec") || is_answered;
-                let rest = expression.rest;
-                let end = rest.iter().position(|word| word == ";" || word == "+").unwrap_or(rest.len());
-                let command = rest.get(..end).unwrap_or(&[]);
-                expression.rest = rest.get(end + 1..).unwrap_or(&[]);
-                for path in expression.paths().into_iter().filter(|_| acts) {
-                    self.call(command.iter().map(|word| word.replace("{}", &path)).collect());
-                }
-            }
-            "-printf" => {
+            "-exec" | "-execdir" | "-ok" | "-okdir" => self.find_command(action, expression),
+            "-printf" | "-fprintf" => {
+                let file = if action == "-fprintf" { expression.next() } else { None };
                 let format = expression.next().unwrap_or("");
-                for path in expression.paths() {
-                    self.write(
-                        &format
-                            .replace("\\n", "\n")
-                            .replace("\\0", "\0")
-                            .replace("%p", &path)
-                            .replace("%f", path.rsplit('/').next().unwrap_or("")),
-                    );
-                }
+                let lines: String =
+                    expression.paths().iter().map(|path| formatted(format, path, &expression.roots)).collect();
+                self.print_found(&lines, file);
             }
-            "-print" | "-print0" | "-ls" | "-quit" => {
-                let separator = if action == "-print0" { '\0' } else { '\n' };
-                for path in expression.paths() {
-                    self.write(&format!("{path}{separator}"));
-                }
+            "-print" | "-print0" | "-ls" | "-quit" | "-fprint" | "-fprint0" | "-fls" => {
+                let file = if action.starts_with("-f") { expression.next() } else { None };
+                let separator = if action.ends_with('0') { '\0' } else { '\n' };
+                let mut lines = expression.paths().join(&separator.to_string());
+                lines.push(separator);
+                self.print_found(&lines, file);
             }
             _ => return,
         }
         expression.acted = true;
     }
 
-    /// `fd pattern -x command`
-    pub(crate) fn run_fd(&mut self, arguments: &[String]) {
-        let at = arguments.iter().position(|word| matches!(word.as_str(), "-x" | "-X" | "--exec" | "--exec-batch"));
-        let (tests, command) = arguments.split_at(at.unwrap_or(arguments.len()));
-        let narrow = tests.iter().any(|word| {
-            matches!(word.as_str(), "-e" | "--extension" | "-S" | "--size" | "--changed-within" | "--changed-before")
-                || !word.starts_with('-')
-                    && word.chars().any(char::is_alphanumeric)
-                    && !matches!(word.as_str(), "f" | "d")
-        });
-        let path = if narrow { format!("{NAME}") } else { format!("{TREE}") };
-        if at.is_none() {
-            return self.write(&format!("{path}\n"));
+    /// Writes found paths to standard output, or to a file.
+    fn print_found(&mut self, text: &str, file: Option<&str>) {
+        match file {
+            Some(file) => self.write_file(file, text, true),
+            None => self.write(text),
         }
-        let command = command.get(1..).unwrap_or(&[]);
-        let mut words: Vec<String> = command.iter().map(|word| word.replace("{}", &path)).collect();
-        if !command.iter().any(|word| word.contains("{}")) {
-            words.push(path);
+    }
+
+    /// `-exec` and its like.
+    fn find_command(&mut self, action: &str, expression: &mut FindExpression<'_>) {
+        // A question that nobody answers is answered with no.
+        let is_answered = self.world.shell.reads_pipe || !self.world.shell.input.is_empty();
+        let acts = action.starts_with("-exec") || is_answered;
+        let rest = expression.rest;
+        let ends = |at: usize, word: &String| {
+            word == ";" || word == "+" && at.checked_sub(1).and_then(|at| rest.get(at)).is_some_and(|word| word == "{}")
+        };
+        let end = rest.iter().enumerate().position(|(at, word)| ends(at, word)).unwrap_or(rest.len());
+        let command = rest.get(..end).unwrap_or(&[]);
+        expression.rest = rest.get(end + 1..).unwrap_or(&[]);
+        let mut paths = expression.paths();
+        // Whatever has changed lately, the repository's data is among it.
+        if expression.scopes.iter().any(|scope| scope.is_recent && !scope.only_files) {
+            for root in expression.roots.clone() {
+                let place = self.absolute(&root);
+                paths
+                    .extend(place.chars().all(|letter| matches!(letter, START | REPO)).then(|| format!("{root}/.git")));
+            }
         }
-        self.call(words);
+        for path in paths.into_iter().filter(|_| acts) {
+            self.call(command.iter().map(|word| word.replace("{}", &path)).collect());
+        }
     }
 }
 
-/// The paths that would be found, as text with marks.
-fn found(roots: &[String], scopes: &[FindScope]) -> Vec<String> {
-    let mut paths = Vec::new();
-    for root in roots {
-        let root = root.trim_end_matches('/');
-        for scope in scopes {
-            if scope.roots_only && scope.names.is_empty() {
-                paths.push(if root.is_empty() { "/".to_owned() } else { root.to_owned() });
-                continue;
+/// A path as `-printf` writes it.
+fn formatted(format: &str, path: &str, roots: &[String]) -> String {
+    let mut out = String::new();
+    let mut letters = format.chars().peekable();
+    while let Some(letter) = letters.next() {
+        match letter {
+            '\\' => match letters.next() {
+                Some('n') => out.push('\n'),
+                Some('t') => out.push('\t'),
+                Some('c') => return out,
+                Some('0') if !letters.peek().is_some_and(char::is_ascii_digit) => out.push('\0'),
+                Some(digit) if digit.is_digit(8) => {
+                    let mut code = digit.to_digit(8).unwrap_or(0);
+                    while let Some(next) = letters.peek().and_then(|letter| letter.to_digit(8)).filter(|_| code < 32) {
+                        code = code * 8 + next;
+                        letters.next();
+                    }
+                    out.extend(char::from_u32(code));
+                }
+                other => out.extend(other),
+            },
+            '%' => {
+                // Flags and a width.
+                while letters.peek().is_some_and(|letter| letter.is_ascii_digit() || "-+# .".contains(*letter)) {
+                    letters.next();
+                }
+                match letters.next() {
+                    Some('p') => out.push_str(path),
+                    Some('f') => out.push_str(base_name(path)),
+                    Some('P') => out.push_str(below(path, roots)),
+                    Some('h') => out.push_str(path.rsplit_once('/').map_or(".", |(directory, _)| directory)),
+                    Some('H') => out.push_str(roots.first().map_or(".", String::as_str)),
+                    Some('%') => out.push('%'),
+                    // They are followed by a letter that says which part of a time.
+                    Some('A' | 'C' | 'T' | 'B') => {
+                        letters.next();
+                        out.push(SOME);
+                    }
+                    _ => out.push(SOME),
+                }
             }
-            let narrow: Vec<&String> = scope.names.iter().filter(|name| !is_everything(name)).collect();
-            if narrow.is_empty() {
-                let tail = if scope.filtered { format!("{TREE}/{SOME}") } else { TREE.to_string() };
-                paths.push(format!("{root}/{tail}"));
-                continue;
-            }
-            // Of several names that all have to match, one that cannot be anything important is enough.
-            let harmless = narrow.iter().find(|name| !may_be_repository(name));
-            let name = harmless.or(narrow.first()).map_or("", |name| name.as_str());
-            let tail = name.trim_start_matches(STAR).trim_start_matches('/');
-            if name.starts_with("./") || name.starts_with('/') || name.contains('/') && !name.starts_with(STAR) {
-                paths.push(name.to_owned());
-            } else if name.contains('/') {
-                paths.push(format!("{root}/{TREE}/{tail}"));
-            } else if scope.is_flat {
-                paths.push(format!("{root}/{name}"));
-            } else {
-                // The stars of `find` match a leading dot, too.
-                let name = if name.starts_with(STAR) && pattern::matches(name, ".git") { ".git" } else { name };
-                paths.push(format!("{root}/{TREE}/{name}"));
-            }
+            other => out.push(other),
         }
     }
-    paths
+    out
 }
 
-/// True if a name test lets everything pass.
-fn is_everything(name: &str) -> bool {
-    let last = name.trim_start_matches("./");
-    // `[!x]*` leaves out a few names; `[a-z]` alone is a name of one letter.
-    let is_set = |part: &str| part.contains(SET) && !part.ends_with(STAR);
-    !last.starts_with('.') && last.split('/').all(|part| part.is_empty() || pattern::is_wide(part) && !is_set(part))
+/// The part of a path below its starting point.
+fn below<'p>(path: &'p str, roots: &[String]) -> &'p str {
+    let inside = roots.iter().find_map(|root| path.strip_prefix(root.trim_end_matches('/')));
+    inside.map_or(path, |inside| inside.trim_start_matches('/'))
 }
 
-/// True if a test narrows nothing down in a directory that somebody works in: the owner and the modes of most files there are
-/// the same, and most files are small, or not old.
-fn lets_nearly_all_pass(test: &str, value: &str) -> bool {
-    let less_than = |unit: char, least: u32| {
-        let number = value.strip_prefix('-').and_then(|value| value.strip_suffix(unit));
-        number.and_then(|number| number.parse::<u32>().ok()).is_some_and(|number| number >= least)
-    };
-    match test {
-        "-user" | "-uid" | "-group" | "-gid" | "-fstype" => true,
-        // `-u=r` and `-400`: the owner may read.
-        "-perm" => value.starts_with("-u=r") || value.starts_with("-u+r") || value.starts_with("-4"),
-        // `find` rounds up: `-1M` are empty files alone.
-        "-size" => less_than('k', 64) || less_than('M', 2) || less_than('G', 2),
-        "-mtime" | "-ctime" | "-atime" => {
-            value.strip_prefix('-').and_then(|days| days.parse::<u32>().ok()).is_some_and(|days| days >= DAYS_OF_WORK)
+/// An expression of Emacs' kind, in which parentheses and bars want a backslash, as one without.
+fn extended(expression: &str) -> String {
+    let mut out = String::new();
+    let mut letters = expression.chars();
+    while let Some(letter) = letters.next() {
+        match letter {
+            '\\' => match letters.next() {
+                Some(sign @ ('(' | ')' | '|' | '{' | '}')) => out.push(sign),
+                Some(other) => out.extend(['\\', other]),
+                None => {}
+            },
+            '(' | ')' | '|' | '{' | '}' => out.extend(['\\', letter]),
+            other => out.push(other),
         }
-        _ => false,
     }
+    out
 }
 
-fn may_be_repository(name: &str) -> bool {
-    name.split('/').any(|part| pattern::may_be(part, ".git"))
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Guard, Prelude};
+
+    fn refuses(script: &str) -> bool {
+        Guard::default().judge(script, &Prelude::default()).refuses()
+    }
+
+    #[test]
+    fn formats_are_written_as_find_writes_them() {
+        let roots = ["./src".to_owned()];
+        assert_eq!(formatted("%p|%P|%f|%h\\n", "./src/a/b", &roots), "./src/a/b|a/b|b|./src/a\n");
+        assert_eq!(formatted("\\101%%\\0", "x", &roots), "A%\0");
+    }
+
+    #[test]
+    fn an_expression_is_about_everything_or_about_a_name() {
+        assert!(refuses("find . -regex '.*' -delete"));
+        assert!(refuses("find . -regex '\\./.+' -delete"));
+        assert!(refuses("find . -regextype egrep -regex '.*/(\\.git|x)' -exec rm -rf {} +"));
+        assert!(!refuses("find . -regex '.*\\.\\(o\\|a\\)' -delete"));
+        assert!(!refuses("find . -regextype egrep -regex '.*/(build|dist)' -exec rm -rf {} +"));
+    }
+
+    #[test]
+    fn tests_behind_parentheses_hold_for_every_alternative() {
+        assert!(!refuses("find . \\( -type f -o -type l \\) -name '*.o' -delete"));
+        assert!(refuses("find . \\( -type f -o -type l \\) -delete"));
+        assert!(refuses("find . ! \\( -name .git -o -name keep \\) -delete"));
+        assert!(!refuses("find . -type f ! \\( -name .keep -o -name '*.txt' \\) -delete"));
+        assert!(refuses("find . -name '*' -o -name keep | xargs rm -rf"));
+        assert!(refuses("find . ! -type d -delete"));
+        assert!(!refuses("find . -type d -empty -delete"));
+    }
 }

@@ -26,6 +26,7 @@ mod describe;
 mod expression;
 mod extended;
 mod fault;
+mod fd;
 pub(crate) mod files;
 mod filters;
 mod find;
@@ -37,6 +38,7 @@ mod made;
 mod make;
 mod narrow;
 mod packed;
+mod parallel;
 mod perl;
 mod print;
 mod program;
@@ -65,6 +67,8 @@ use crate::guard::{Guard, Prelude};
 use crate::marks::UNKNOWN;
 use crate::syntax::Parser;
 use crate::syntax::ast::List;
+
+pub(crate) use git::GoneFiles;
 
 use budget::WalkBudget;
 use rehearse::Rehearsal;

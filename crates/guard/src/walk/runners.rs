@@ -1,6 +1,6 @@
 //! Programs that take scripts in formats of their own: crontabs, keys for a terminal, editors.
 
-use crate::marks::HOME;
+use crate::marks::{HOME, SOME, STAR, TREE};
 use crate::walk::ScriptWalk;
 
 /// The most lines of such a script that are judged.
@@ -17,6 +17,8 @@ impl ScriptWalk<'_> {
             "tmux" => return self.run_tmux_keys(arguments),
             "ed" | "red" | "ex" => self.run_editor_lines(),
             "expect" | "tclsh" | "wish" => self.run_tcl(name, arguments),
+            "du" | "gdu" => self.list_usage(arguments),
+            "tree" => self.list_tree(arguments),
             "nix" => return self.run_nix(arguments),
             "compgen" => return self.run_completion(arguments),
             _ => return false,
@@ -27,10 +29,50 @@ impl ScriptWalk<'_> {
     /// `compgen -C command` and `compgen -F function`.
     fn run_completion(&mut self, arguments: &[String]) -> bool {
         let command = arguments.iter().position(|word| matches!(word.as_str(), "-C" | "-F"));
-        let Some(command) = command.and_then(|at| arguments.get(at + 1)) else { return false };
+        let Some(command) = command.and_then(|at| arguments.get(at + 1)) else {
+            let lists = |pair: &[String]| matches!(pair, [flag, kind] if flag == "-A" && matches!(kind.as_str(), "file" | "directory"));
+            let lists_files = arguments.windows(2).any(lists);
+            if lists_files {
+                self.write(&format!("{STAR}\n"));
+            }
+            return lists_files;
+        };
         self.subshell(|walk| walk.run_derived(command));
         self.write(&crate::marks::UNKNOWN.to_string());
         true
+    }
+
+    /// The listing of `du`: a size and a path a line. With `-a` it has every file, and the directory itself comes last.
+    fn list_usage(&mut self, arguments: &[String]) {
+        let has = |letter: char, long: &str| {
+            let is_short = |word: &String| word.starts_with('-') && !word.starts_with("--") && word.contains(letter);
+            arguments.iter().any(|word| is_short(word) || word == long)
+        };
+        let paths = places(arguments, &["-d", "--max-depth", "-t", "--threshold", "-X", "-B", "--exclude"]);
+        let line_end = if has('0', "--null") { '\0' } else { '\n' };
+        for path in paths {
+            let below = path.trim_end_matches('/');
+            if has('a', "--all") {
+                self.write(&format!("{SOME}\t{below}/{TREE}{line_end}{SOME}\t{path}{line_end}"));
+            } else if has('s', "--summarize") {
+                self.write(&format!("{SOME}\t{path}{line_end}"));
+            } else {
+                self.write(&format!("{SOME}\t{below}/{STAR}{line_end}"));
+            }
+        }
+    }
+
+    /// `tree -fi`: a path a line. Without these, lines are drawn, and nobody takes them for paths.
+    fn list_tree(&mut self, arguments: &[String]) {
+        let has = |letter: char| {
+            arguments.iter().any(|word| word.starts_with('-') && !word.starts_with("--") && word.contains(letter))
+        };
+        let narrows = arguments.iter().any(|word| word == "-P" || word == "-L");
+        for path in places(arguments, &["-P", "-I", "-L", "-o", "--filelimit", "--charset"]) {
+            let is_plain = has('i') && has('f') && !narrows;
+            let mark = if is_plain { TREE } else { SOME };
+            self.write(&format!("{}/{mark}\n", path.trim_end_matches('/')));
+        }
     }
 
     /// `crontab -` and `crontab file`: five fields or a word with `@`, and a script behind them.
@@ -116,5 +158,56 @@ impl ScriptWalk<'_> {
                 walk.run_derived(&format!(": <<BASHFUL_HIDDEN\n{text}\nBASHFUL_HIDDEN\n"));
             });
         }
+    }
+}
+
+/// The words that are neither options nor their values; the working directory if there are none.
+fn places(arguments: &[String], valued: &[&str]) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut words = arguments.iter();
+    while let Some(word) = words.next() {
+        if valued.contains(&word.as_str()) {
+            words.next();
+        } else if !word.starts_with('-') {
+            found.push(word.clone());
+        }
+    }
+    if found.is_empty() {
+        found.push(".".to_owned());
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Guard, Prelude};
+
+    fn refuses(script: &str) -> bool {
+        Guard::default().judge(script, &Prelude::default()).refuses()
+    }
+
+    #[test]
+    fn listings_of_everything_are_everything() {
+        assert!(refuses("du -a ~ | cut -f2 | xargs rm -fd"));
+        assert!(refuses("tree -fia --noreport | xargs rm -rf"));
+        assert!(refuses("compgen -A file | xargs rm -rf"));
+        assert!(!refuses("du -sh build dist | cut -f2 | xargs rm -rf"));
+        assert!(!refuses("du -a build | cut -f2 | xargs rm -rf"));
+    }
+
+    #[test]
+    fn a_copy_of_nothing_leaves_nothing() {
+        assert!(refuses("mkdir /tmp/e; rsync -a --delete /tmp/e/ ./"));
+        assert!(refuses("rsync -a --delete \"$(mktemp -d)/\" ~/"));
+        assert!(!refuses("mkdir /tmp/e; rsync -a --delete /tmp/e/ build/"));
+        assert!(!refuses("rsync -a --delete src/ ./"));
+        assert!(!refuses("mkdir /tmp/e; rsync -an --delete /tmp/e/ ./"));
+    }
+
+    #[test]
+    fn the_data_of_a_copy_can_go() {
+        assert!(!refuses("cp -r . /tmp/export; rm -rf /tmp/export/.git"));
+        assert!(refuses("cp -r src /tmp/export; rm -rf .git"));
+        assert!(refuses("mv -t /tmp/x * .git; rm -rf /tmp/x"));
     }
 }

@@ -88,6 +88,19 @@ impl ScriptWalk<'_> {
                 return true;
             }
             "screen" if self.run_screen_keys(arguments) => return true,
+            // They run a command here to get there.
+            "ssh" | "scp" | "sftp" | "autossh" => self.run_proxy_commands(arguments),
+            "socat" => {
+                self.run_socat(arguments);
+                return true;
+            }
+            // Every word is a script.
+            "concurrently" => {
+                for script in arguments.iter().filter(|word| !word.starts_with('-')) {
+                    self.run_text(script, Vec::new(), false);
+                }
+                return true;
+            }
             "bwrap" => {
                 self.call(after_bubblewrap(arguments).to_vec());
                 return true;
@@ -117,6 +130,27 @@ impl ScriptWalk<'_> {
         };
         self.unwrap(*wrapper, arguments);
         true
+    }
+
+    /// `ssh -o ProxyCommand=script`
+    fn run_proxy_commands(&mut self, arguments: &[String]) {
+        for word in arguments {
+            let setting = word.strip_prefix("-o").unwrap_or(word).trim_start();
+            let Some((name, script)) = setting.split_once(['=', ' ']) else { continue };
+            if matches!(name.to_lowercase().as_str(), "proxycommand" | "localcommand" | "knownhostscommand") {
+                self.run_text(script, Vec::new(), false);
+            }
+        }
+    }
+
+    /// `socat EXEC:command address`
+    fn run_socat(&mut self, arguments: &[String]) {
+        for word in arguments {
+            let Some((kind, script)) = word.split_once(':') else { continue };
+            if matches!(kind.to_lowercase().as_str(), "exec" | "system" | "shell") {
+                self.run_text(script.trim_matches(['"', '\'']), Vec::new(), false);
+            }
+        }
     }
 
     fn unwrap(&mut self, wrapper: Wrapper, arguments: &[String]) {

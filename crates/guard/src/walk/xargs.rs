@@ -1,31 +1,12 @@
-//! `xargs` and `parallel`: commands whose arguments come from input.
+//! `xargs`: a command whose arguments come from input.
 
 use std::rc::Rc;
 
+use crate::marks::has_mark;
 use crate::walk::ScriptWalk;
 
 /// The most items that are tried one by one.
 const MOST_ITEMS: usize = 64;
-
-/// Options of `parallel` that take another word.
-const VALUED: [&str; 16] = [
-    "-j",
-    "-a",
-    "-I",
-    "-n",
-    "-N",
-    "-S",
-    "-P",
-    "-d",
-    "--jobs",
-    "--arg-file",
-    "--delay",
-    "--joblog",
-    "--timeout",
-    "--workdir",
-    "--sshlogin",
-    "--colsep",
-];
 
 /// The options of `xargs`, read to the command.
 #[derive(Debug, Default)]
@@ -36,8 +17,10 @@ struct XargsOptions<'w> {
     delimiter: Option<char>,
     /// `-a`: the items are in this file.
     file: Option<String>,
-    /// `-n`: the most items of one call.
-    most: Option<usize>,
+    /// `-n`: so many items at a time.
+    batch: Option<usize>,
+    /// `-L`: so many lines at a time.
+    lines: Option<usize>,
     /// The command and its first arguments.
     rest: &'w [String],
 }
@@ -70,16 +53,25 @@ impl<'w> XargsOptions<'w> {
         value
     }
 
+    /// Notes a long option, which may be shortened.
     fn note_long(&mut self, long: &str) {
         let (name, attached) = long.split_once('=').map_or((long, None), |(name, value)| (name, Some(value)));
-        match name {
-            "null" => self.delimiter = Some('\0'),
-            "replace" => self.replace = Some(attached.unwrap_or("{}").to_owned()),
-            "delimiter" => self.delimiter = first_letter(&self.value(attached)),
-            "arg-file" => self.file = Some(self.value(attached)),
-            "max-args" => self.most = self.value(attached).parse().ok(),
-            "max-lines" | "max-procs" | "max-chars" => drop(self.value(attached)),
-            _ => {}
+        let is = |full: &str, least: usize| name.len() >= least && full.starts_with(name);
+        if is("null", 3) {
+            self.delimiter = Some('\0');
+        } else if is("replace", 3) {
+            self.replace = Some(attached.unwrap_or("{}").to_owned());
+        } else if is("delimiter", 3) {
+            self.delimiter = first_letter(&self.value(attached));
+        } else if is("arg-file", 2) {
+            self.file = Some(self.value(attached));
+        } else if is("max-args", 5) {
+            self.batch = self.value(attached).parse().ok();
+        } else if is("max-lines", 5) {
+            // Its value is always attached.
+            self.lines = attached.unwrap_or("1").parse().ok();
+        } else if is("max-procs", 5) || is("max-chars", 5) || is("process-slot-var", 3) {
+            self.value(attached);
         }
     }
 
@@ -92,13 +84,19 @@ impl<'w> XargsOptions<'w> {
                     self.replace = Some(attached.unwrap_or("{}").to_owned());
                     break;
                 }
+                'l' => {
+                    self.lines = attached.unwrap_or("1").parse().ok();
+                    break;
+                }
+                'e' => break,
                 flag if "aDdEILnPsRSJ".contains(flag) => {
                     let value = self.value(attached);
                     match flag {
                         'I' | 'J' => self.replace = Some(value),
                         'd' => self.delimiter = first_letter(&value),
                         'a' => self.file = Some(value),
-                        'n' => self.most = value.parse().ok(),
+                        'n' => self.batch = value.parse().ok(),
+                        'L' => self.lines = value.parse().ok(),
                         _ => {}
                     }
                     break;
@@ -106,6 +104,25 @@ impl<'w> XargsOptions<'w> {
                 _ => {}
             }
         }
+    }
+
+    /// The items of one call after the other. A listing stands for many items, so it is not divided.
+    fn batches(&self, input: &str) -> Vec<Vec<String>> {
+        let split = |text: &str| match self.delimiter {
+            Some(delimiter) => split_at(text, delimiter),
+            None => unquoted(text),
+        };
+        let is_known = !has_mark(input);
+        let items: Vec<Vec<String>> = match (self.batch, self.lines) {
+            (Some(count), _) if is_known && count > 0 => split(input).chunks(count).map(<[String]>::to_vec).collect(),
+            (None, Some(count)) if is_known && count > 0 => {
+                let lines: Vec<&str> = input.lines().filter(|line| !line.trim().is_empty()).collect();
+                lines.chunks(count).map(|lines| split(&lines.join("\n"))).collect()
+            }
+            _ => vec![split(input)],
+        };
+        // GNU runs it once without items.
+        if items.is_empty() { vec![Vec::new()] } else { items }
     }
 }
 
@@ -130,66 +147,8 @@ impl ScriptWalk<'_> {
             }
             return;
         }
-        let items = match options.delimiter {
-            Some(delimiter) => split_at(&input, delimiter),
-            None => unquoted(&input),
-        };
-        if let Some(most) = options.most.filter(|most| (1..items.len()).contains(most))
-            && items.len().div_ceil(most) <= MOST_ITEMS
-        {
-            for items in items.chunks(most) {
-                self.call(command.iter().chain(items).cloned().collect());
-            }
-            return;
-        }
-        // GNU runs it once without items.
-        self.call(command.into_iter().chain(items).collect());
-    }
-
-    /// GNU `parallel`: `command ::: items`, or items on input; without a command the items are commands.
-    pub(crate) fn run_parallel(&mut self, arguments: &[String]) {
-        let mut rest = arguments;
-        while let Some((word, after)) = rest.split_first() {
-            if word == "--" {
-                rest = after;
-                break;
-            }
-            if word.len() < 2 || !word.starts_with('-') || word.starts_with(":::") {
-                break;
-            }
-            rest = if VALUED.contains(&word.as_str()) { after.get(1..).unwrap_or(&[]) } else { after };
-        }
-        let at = rest.iter().position(|word| word.starts_with(":::")).unwrap_or(rest.len());
-        let (command, given) = rest.split_at(at);
-        let mut items = Vec::new();
-        let mut from_file = false;
-        for word in given {
-            if word.starts_with(":::") {
-                from_file = word.starts_with("::::");
-            } else if from_file {
-                items.extend(self.read_file(word).lines().map(str::to_owned));
-            } else {
-                items.push(word.clone());
-            }
-        }
-        if given.is_empty() {
-            items = self.world.shell.input.lines().map(str::to_owned).collect();
-        }
-        for item in items.iter().take(MOST_ITEMS) {
-            let script = if command.is_empty() {
-                item.clone()
-            } else {
-                let line = command.join(" ");
-                let has_mark = ["{}", "{.}", "{/}", "{//}", "{1}"].iter().any(|mark| line.contains(mark));
-                if has_mark {
-                    ["{}", "{.}", "{/}", "{//}", "{1}"].iter().fold(line, |line, mark| line.replace(mark, item))
-                } else {
-                    format!("{line} {item}")
-                }
-            };
-            self.new_shell("bash".to_owned(), Vec::new(), |walk| {
-                walk.run_derived(&script);
-            });
+        for items in options.batches(&input).into_iter().take(MOST_ITEMS) {
+            self.call(command.iter().cloned().chain(items).collect());
         }
     }
 }
@@ -204,7 +163,7 @@ fn first_letter(text: &str) -> Option<char> {
     }
 }
 
-fn split_at(input: &str, delimiter: char) -> Vec<String> {
+pub(super) fn split_at(input: &str, delimiter: char) -> Vec<String> {
     let parts = input.split(delimiter).map(|item| item.trim_end_matches('\n').to_owned());
     parts.filter(|item| !item.is_empty()).collect()
 }
@@ -229,4 +188,38 @@ fn unquoted(input: &str) -> Vec<String> {
     }
     words.extend(word);
     words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Guard, Prelude};
+
+    fn options(text: &str) -> Vec<Vec<String>> {
+        let words: Vec<String> = text.split(' ').map(str::to_owned).collect();
+        XargsOptions::of(&words).batches("a b\nc\n")
+    }
+
+    #[test]
+    fn items_come_in_batches() {
+        assert_eq!(options("-n2 echo"), [["a", "b"].as_slice(), &["c"]]);
+        assert_eq!(options("-L1 echo"), [["a", "b"].as_slice(), &["c"]]);
+        assert_eq!(options("--max-args=1 echo").len(), 3);
+        assert_eq!(options("-r echo").len(), 1);
+    }
+
+    #[test]
+    fn a_command_is_found_in_any_form_of_xargs() {
+        let refuses = |script: &str| Guard::default().judge(script, &Prelude::default()).refuses();
+        for script in [
+            "printf '%s\\n' git add -A | xargs -n3 env",
+            "echo .git | xargs -i rm -rf ./{}",
+            "echo .git | xargs --repl=@ rm -rf ./@",
+            "echo .git | xargs -eEND rm -rf",
+            "echo 'push -f' | xargs -L1 git",
+        ] {
+            assert!(refuses(script), "{script}");
+        }
+        assert!(!refuses("printf '%s\\n' add README.md status -s | xargs -n2 git"));
+    }
 }
