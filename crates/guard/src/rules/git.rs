@@ -193,7 +193,8 @@ pub(super) fn is_everything(walk: &mut ScriptWalk<'_>, path: &str) -> bool {
     if path.is_empty() {
         return from_top;
     }
-    if path.trim_matches(['"', '\'']).trim_start_matches("./").chars().eq([FRESH]) {
+    // A sign of `git status` may still stand before it.
+    if path.trim_start_matches("?? ").trim_matches(['"', '\'']).trim_start_matches("./").chars().eq([FRESH]) {
         return true;
     }
     // git matches patterns by itself, also quoted ones.

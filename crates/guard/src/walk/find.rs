@@ -13,8 +13,14 @@ use scope::{FindScope, Noted};
 /// The most alternatives of one expression that are told apart.
 const MOST_SCOPES: usize = 16;
 
+/// The longest expression that is looked at, in bytes.
+const LONGEST_EXPRESSION: usize = 128;
+
 /// The largest compiled form of an expression, in bytes. Larger ones count as a choice of files.
 const LARGEST_EXPRESSION: usize = 64 << 10;
+
+/// The most regular expressions of one `find` that are looked at.
+const MOST_EXPRESSIONS: usize = 8;
 
 /// Names right below a starting point that a regular expression may be about.
 const MEANT: [&str; 6] = [".git", "etc", "usr", "home", "var", "dev"];
@@ -44,6 +50,8 @@ struct FindExpression<'w> {
     /// The alternatives before an `-o` outside of parentheses. They count if nothing but the paths is printed.
     earlier: Vec<FindScope>,
     groups: Vec<FindGroup>,
+    /// The number of regular expressions so far.
+    expressions: usize,
     /// Emacs syntax, unless an option names another one.
     is_extended: bool,
     /// An action was there, so that nothing is printed by itself.
@@ -72,6 +80,7 @@ impl<'w> FindExpression<'w> {
             scopes: vec![FindScope::default()],
             earlier: Vec::new(),
             groups: Vec::new(),
+            expressions: 0,
             is_extended: false,
             acted: false,
         }
@@ -170,7 +179,7 @@ impl ScriptWalk<'_> {
             }
         }
         while let Some(word) = expression.next() {
-            self.budget.spend(1);
+            self.budget.spend(1 + expression.scopes.len() / 4);
             if expression.note_operator(word) || expression.note_test(word) {
                 continue;
             }
@@ -190,9 +199,19 @@ impl ScriptWalk<'_> {
     /// `-regex`: an expression for whole paths. It is held against paths that would be there.
     fn find_expression(&mut self, find: &mut FindExpression<'_>) {
         let wanted = find.next().unwrap_or("");
+        // More of them would only narrow it down further.
+        if find.expressions >= MOST_EXPRESSIONS {
+            return;
+        }
+        find.expressions += 1;
+        // Counts and long lists of names are a choice, and take long to build.
+        if wanted.contains('{') || wanted.len() > LONGEST_EXPRESSION {
+            return find.scopes.iter_mut().for_each(FindScope::narrow);
+        }
         let wanted = if find.is_extended { wanted.to_owned() } else { extended(wanted) };
         let root = find.roots.first().map_or("", |root| root.trim_end_matches('/')).to_owned();
-        self.budget.spend(4);
+        // Building one is work.
+        self.budget.spend(24);
         let expression = RegexBuilder::new(&format!("^(?:{wanted})$"))
             .case_insensitive(true)
             .size_limit(LARGEST_EXPRESSION)

@@ -126,6 +126,7 @@ impl ScriptWalk<'_> {
     }
 
     fn run_item(&mut self, script: &str) {
+        self.budget.spend(4);
         self.new_shell("bash".to_owned(), Vec::new(), |walk| {
             walk.run_derived(script);
         });

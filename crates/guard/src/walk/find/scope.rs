@@ -38,6 +38,9 @@ const VALUED: [&str; 4] = ["-mindepth", "-regextype", "-files0-from", "-D"];
 /// Files that were changed within so many days are most of a project.
 const DAYS_OF_WORK: u32 = 90;
 
+/// The most names that have to match and are held against each other.
+const MOST_NAMES: usize = 8;
+
 /// A date before this year is older than the files of most projects.
 const OLD_YEAR: u32 = 2016;
 
@@ -70,7 +73,7 @@ impl FindScope {
             "-type" | "-xtype" => self.note_type(value),
             "-samefile" => {
                 let is_negated = std::mem::take(&mut self.negated);
-                if !is_negated {
+                if !is_negated && self.same.len() < MOST_NAMES {
                     self.same.push(value.to_owned());
                 }
             }
@@ -143,6 +146,10 @@ impl FindScope {
         if std::mem::take(&mut self.negated) {
             let is_kind = pattern.contains(['*', '?', '[']) || pattern.contains(crate::marks::is_wild);
             self.filtered |= test.ends_with("name") && is_kind && !pattern.starts_with('.');
+            return;
+        }
+        // More of them would only narrow it down further.
+        if self.names.len() >= MOST_NAMES {
             return;
         }
         // A test that ignores case may mean any of them; names that matter are small.

@@ -102,6 +102,7 @@ impl ScriptWalk<'_> {
         if self.world.files.texts.is_empty() {
             return found;
         }
+        self.budget.spend(2);
         let mut paths: Vec<String> =
             [".git/config", ".git/config.worktree", "/etc/gitconfig"].map(str::to_owned).into();
         paths.extend([".gitconfig", ".config/git/config"].map(|name| format!("{HOME}/{name}")));

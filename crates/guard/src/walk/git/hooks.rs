@@ -80,6 +80,9 @@ const WRITES_INDEX: [&str; 19] = [
 /// Hooks that `--no-verify` leaves out.
 const VERIFIES: [&str; 5] = ["pre-commit", "commit-msg", "pre-push", "pre-merge-commit", "pre-rebase"];
 
+/// The most runs of one hook that are followed.
+const MOST_RUNS: usize = 8;
+
 /// The file that hooks and editors get with the message of a commit.
 pub(super) const MESSAGE_FILE: &str = ".git/COMMIT_EDITMSG";
 
@@ -126,6 +129,12 @@ impl ScriptWalk<'_> {
         paths.dedup();
         for path in paths.into_iter().take(2) {
             let Some(text) = self.world.files.texts.get(&path).cloned() else { continue };
+            // Once more shows nothing new.
+            let runs = self.world.files.git.hook_runs.entry(text.clone()).or_default();
+            *runs += 1;
+            if *runs > MOST_RUNS {
+                continue;
+            }
             let given = if arguments.is_empty() { hook_arguments(hook) } else { arguments.to_vec() };
             self.world.files.git.open_hooks.push(hook.to_owned());
             let written = self.capturing(|walk| walk.run_file(&text, std::iter::once(path).chain(given).collect()));

@@ -60,7 +60,10 @@ impl ScriptWalk<'_> {
             "status" if words.has('s', "--short") || words.has('z', "--porcelain") => vec![format!("?? {FRESH}")],
             "clean" if !is_narrow && words.has('n', "--dry-run") => vec![format!("Would remove {FRESH}")],
             "add" | "stage" if !is_narrow && words.has('n', "--dry-run") => vec![format!("add '{FRESH}'")],
-            "ls-tree" if words.has('\0', "--name-only") => vec![STAR.to_string()],
+            "ls-tree" if words.operands.len() > 1 => vec![SOME.to_string()],
+            "ls-tree" if words.has('\0', "--name-only") => {
+                vec![if words.has('r', "") { TREE } else { STAR }.to_string()]
+            }
             "for-each-ref" | "branch" | "tag" => {
                 let format = words.value("--format=").map(str::to_owned);
                 match format.or_else(|| value_behind(arguments, "--format")) {

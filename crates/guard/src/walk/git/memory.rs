@@ -1,5 +1,7 @@
 //! The texts, names and trees that the script has put into git, so that they are known when git prints them or takes them back.
 
+use std::collections::HashMap;
+
 use crate::marks::{FRESH, SOME};
 
 /// The most texts, and the most names, that are remembered. Later ones are forgotten.
@@ -35,6 +37,8 @@ pub(crate) struct GitMemory {
     pub(super) branch: Option<String>,
     /// Hooks that have begun and not ended: a hook may run a command that runs it again.
     pub(super) open_hooks: Vec<String>,
+    /// The runs of each hook so far, by its text.
+    pub(super) hook_runs: HashMap<String, usize>,
     /// Branches of remotes that the script has deleted.
     pub(crate) deleted_branches: Vec<String>,
     /// The script has changed commits of a branch.
