@@ -1,7 +1,7 @@
 //! Commands that hit the host itself: kills of processes that the script did not start, writes to whole disks, and
 //! permissions of system directories.
 
-use super::{DISK, KILL_BY_NAME, KILL_HOST, PERMISSIONS, is_system_directory};
+use super::{DISK, DISK_IMAGE, KILL_BY_NAME, KILL_HOST, PERMISSIONS, is_system_directory};
 use crate::marks::PARENT;
 use crate::pattern::is_wide;
 use crate::walk::ScriptWalk;
@@ -26,7 +26,11 @@ pub(super) fn judge(walk: &mut ScriptWalk<'_>, name: &str, arguments: &[String])
         "pkill" | "killall" => kill_by_name(walk, name, arguments),
         "killall5" => walk.find_rule(&KILL_HOST),
         "chmod" | "chown" | "chgrp" => permissions(walk, arguments),
-        "cp" | "mv" => disks(walk, arguments.last().into_iter()),
+        "cp" | "mv" => {
+            if let Some(path) = arguments.last() {
+                written(walk, path);
+            }
+        }
         "wipefs" if !arguments.iter().any(|word| word.starts_with('-') && word.contains('a')) => {}
         "wipefs" | "blkdiscard" | "shred" | "mkswap" => disks(walk, arguments.iter()),
         name if name == "mkfs" || name.starts_with("mkfs.") || name.starts_with("mke2fs") => {
@@ -39,8 +43,21 @@ pub(super) fn judge(walk: &mut ScriptWalk<'_>, name: &str, arguments: &[String])
 /// Judges that a file is written to.
 pub(crate) fn written(walk: &mut ScriptWalk<'_>, path: &str) {
     if is_disk(path) {
-        walk.find_rule(&DISK);
+        walk.find_rule(if is_later_disk(path) { &DISK_IMAGE } else { &DISK });
     }
+}
+
+/// True if a path is a disk behind the first of its kind, or a card, and no part of one: where people write images to.
+fn is_later_disk(path: &str) -> bool {
+    let name = path.strip_prefix("/dev/").unwrap_or(path);
+    let is_later = |rest: &str| rest.len() == 1 && rest != "a" && rest.bytes().all(|byte| byte.is_ascii_lowercase());
+    if ["sd", "hd", "vd", "xvd"].iter().any(|kind| name.strip_prefix(kind).is_some_and(is_later)) {
+        return true;
+    }
+    let is_whole = |rest: &str, end: &str| rest.strip_suffix(end).is_some_and(|number| number.parse::<u8>().is_ok());
+    name.strip_prefix("mmcblk").is_some_and(|rest| is_whole(rest, ""))
+        || name.strip_prefix("nvme").is_some_and(|rest| is_whole(rest, "n1") && !rest.starts_with('0'))
+        || name.strip_prefix("disk").is_some_and(|rest| is_whole(rest, "") && !matches!(rest, "0" | "1"))
 }
 
 fn disks<'w>(walk: &mut ScriptWalk<'_>, mut words: impl Iterator<Item = &'w String>) {

@@ -291,6 +291,22 @@ pub(crate) const KILL_BY_NAME: Rule = Rule {
     allows: &["kill 123", "pgrep -f vite", "pkill -P 123 vite", "killall -l"],
 };
 
+/// An image is written to a disk that is not the first one: a stick or a card.
+const DISK_IMAGE: Rule = Rule {
+    name: "disk/write-image",
+    level: Level::Warn,
+    is_on: true,
+    message: "this overwrites a disk, and nothing brings its contents back",
+    alternative: "lsblk -o NAME,SIZE,MODEL,MOUNTPOINTS",
+    refuses: &[
+        "dd if=x.img of=/dev/sdb",
+        "xzcat x.img.xz | dd of=/dev/mmcblk0",
+        "cp x.img /dev/nvme1n1",
+        "cat x.img > /dev/sdc",
+    ],
+    allows: &["dd if=/dev/sdb of=x.img", "dd if=x.img of=y.img", "dd if=x.img of=/dev/sda"],
+};
+
 /// A write to a whole disk, or to a part of one.
 pub(crate) const DISK: Rule = Rule {
     name: "disk/overwrite",
@@ -302,10 +318,10 @@ pub(crate) const DISK: Rule = Rule {
         "dd if=/dev/zero of=/dev/sda",
         "sudo mkfs.ext4 /dev/nvme0n1p2",
         "wipefs -a /dev/sdb",
-        "cat image > /dev/sdb",
+        "cat image > /dev/sda",
         "echo x | sudo tee /dev/vda",
         "shred -n 1 /dev/sdc",
-        "cp image /dev/mmcblk0",
+        "dd if=image of=/dev/sdb1",
         "blkdiscard /dev/nvme0n1",
     ],
     allows: &[
@@ -397,7 +413,7 @@ pub(crate) const INTERACTIVE_SHELL: Rule = Rule {
 };
 
 /// All rules that the guard comes with.
-pub const BUILT_IN: [Rule; 16] = [
+pub const BUILT_IN: [Rule; 17] = [
     BLIND_ADD,
     FORCE_PUSH,
     CRITICAL_RM,
@@ -407,6 +423,7 @@ pub const BUILT_IN: [Rule; 16] = [
     DELETE_REMOTE,
     KILL_HOST,
     KILL_BY_NAME,
+    DISK_IMAGE,
     DISK,
     PERMISSIONS,
     SELF_ALLOW,

@@ -309,16 +309,39 @@ impl<'a> Parser<'a> {
         }
         let after = self.at;
         if document.literal {
-            let text = self.source.get(start..body_end).unwrap_or("").to_owned();
+            let mut text = self.source.get(start..body_end).unwrap_or("").to_owned();
+            if document.strip_tabs {
+                strip_tabs(&mut text, true);
+            }
             return Ok(ShellWord { pieces: vec![ast::WordPiece::Quoted(text)], extent: self.extent(start) });
         }
         self.at = start;
-        let pieces = self.bounded(body_end, Self::here_document_pieces)?;
+        let mut pieces = self.bounded(body_end, Self::here_document_pieces)?;
+        if document.strip_tabs {
+            let mut begins_line = true;
+            for piece in &mut pieces {
+                begins_line = match piece {
+                    ast::WordPiece::Text(text) | ast::WordPiece::Quoted(text) => strip_tabs(text, begins_line),
+                    _ => false,
+                };
+            }
+        }
         // A here-document that a substitution in the body announces ends with the body.
         self.pending.clear();
         self.at = after;
         Ok(ShellWord { pieces, extent: self.extent(start) })
     }
+}
+
+/// Takes the tabs at the beginnings of lines away. Says whether the next text would begin a line.
+fn strip_tabs(text: &mut String, begins_line: bool) -> bool {
+    let mut is_begin = begins_line;
+    text.retain(|letter| {
+        let is_tab = is_begin && letter == '\t';
+        is_begin = is_tab || letter == '\n';
+        !is_tab
+    });
+    is_begin
 }
 
 /// Parses a whole text for tests: all of its lines, or why not.

@@ -191,6 +191,9 @@ impl JoinedBy<'_> {
     }
 }
 
+/// The most pairs of lines that `join` makes of one key.
+const MOST_PAIRS: usize = 2_048;
+
 pub(super) fn join(walk: &mut ScriptWalk<'_>, _: &str, arguments: &[String]) -> Exact<String> {
     let given = Given::read(arguments, "1:2:j:t:a:v:o:e:i", &[("ignore-case", 'i')])?;
     let [left, right] = given.operands.as_slice() else { return Err(Inexact::Unknown) };
@@ -255,10 +258,11 @@ pub(super) fn join(walk: &mut ScriptWalk<'_>, _: &str, arguments: &[String]) -> 
                     lines.iter().skip(from).take_while(|fields| key(fields, place) == wanted).count()
                 };
                 let (left_count, right_count) = (same(&lefts, at, left_place), same(&rights, other, right_place));
-                walk.budget.spend(left_count.saturating_mul(right_count));
-                if walk.budget.is_exhausted() {
+                // So many pairs are longer than any text that is followed.
+                if left_count.saturating_mul(right_count) > MOST_PAIRS {
                     return Err(Inexact::Unknown);
                 }
+                walk.budget.spend(left_count.saturating_mul(right_count));
                 for left in lefts.iter().skip(at).take(left_count).filter(|_| pairs) {
                     for right in rights.iter().skip(other).take(right_count) {
                         out.push_str(&by.line(Some(left), Some(right)));

@@ -166,6 +166,10 @@ impl FindScope {
             return vec![if root.is_empty() { "/".to_owned() } else { root.to_owned() }];
         }
         let narrow: Vec<&String> = self.names.iter().filter(|name| !is_everything(name)).collect();
+        // Files at the top are not the whole tree.
+        if narrow.is_empty() && self.is_flat && self.only_files {
+            return vec![format!("{root}/{SOME}")];
+        }
         if narrow.is_empty() {
             let tail = if self.filtered { format!("{TREE}/{SOME}") } else { TREE.to_string() };
             return vec![format!("{root}/{tail}")];
