@@ -32,6 +32,7 @@ mod filters;
 mod find;
 mod git;
 mod interest;
+mod jq;
 mod leftover;
 mod loops;
 mod made;

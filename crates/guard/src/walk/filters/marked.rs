@@ -144,35 +144,6 @@ impl ScriptWalk<'_> {
         format!("{}\n", text.lines().collect::<Vec<_>>().join(separator.unwrap_or(" ")))
     }
 
-    /// `jq -r .key` of known text: the first string that goes by the last name of the path.
-    fn jq(&mut self, arguments: &[String]) -> Option<String> {
-        let is_raw = arguments.iter().any(|word| word.starts_with('-') && word.contains('r'));
-        let mut words = operands(arguments);
-        let path = words.next()?;
-        if self.world.shell.input.len() < 64 << 10
-            && !arguments.iter().any(|word| word.starts_with("--arg") || word == "--slurpfile")
-        {
-            let needs_text =
-                !arguments.iter().any(|word| word.starts_with('-') && !word.starts_with("--") && word.contains('n'));
-            let files: Vec<&String> = operands(arguments).skip(1).collect();
-            let text = needs_text.then(|| self.input_of(files.into_iter()));
-            if let Some(lines) = crate::walk::program::jq_lines(path, text.as_deref(), is_raw) {
-                return Some(joined(lines.into_iter()));
-            }
-        }
-        // A text is its own output.
-        if let Some(text) = path.strip_prefix('"').and_then(|text| text.strip_suffix('"')) {
-            return Some(format!("{text}\n"));
-        }
-        let key = path.rsplit('.').next()?.trim_matches(['"', '?']);
-        let is_path =
-            path.starts_with('.') && path.chars().all(|letter| letter.is_alphanumeric() || "._-\"?".contains(letter));
-        let text = self.input_of(words);
-        let (_, after) = text.split_once(&format!("\"{key}\"")).filter(|_| is_raw && is_path && !key.is_empty())?;
-        let value = after.trim_start().strip_prefix(':')?.trim_start().strip_prefix('"')?;
-        Some(format!("{}\n", value.split('"').next()?))
-    }
-
     fn printenv(&mut self, arguments: &[String]) -> String {
         let name = operands(arguments).next().cloned().unwrap_or_default();
         format!("{}\n", self.scalar(&name).unwrap_or_else(|| UNKNOWN.to_string()))

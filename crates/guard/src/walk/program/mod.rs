@@ -7,7 +7,6 @@ mod calls;
 mod commands;
 mod evaluate;
 mod expressions;
-mod jq;
 mod lexer;
 mod literals;
 mod methods;
@@ -29,8 +28,6 @@ use ast::{Expr, Statement};
 use evaluate::Program;
 use expressions::ProgramParser;
 use value::Value;
-
-pub(super) use jq::jq_lines;
 
 /// The longest program that is run, in bytes.
 const LONGEST: usize = 64 << 10;
@@ -80,26 +77,6 @@ fn parsed_value(language: Language, text: &str) -> Option<Expr> {
     let mut parser = ProgramParser { language, tokens: &tokens, at: 0, depth: 0 };
     let value = parser.expression()?;
     parser.token().is_none().then_some(value)
-}
-
-/// The value of an expression that holds nothing but literals.
-fn constant(expression: &Expr) -> Option<Value> {
-    Some(match expression {
-        Expr::Text(text) => Value::text(text.clone()),
-        Expr::Number(number) => Value::Number(*number),
-        Expr::Flag(flag) => Value::Flag(*flag),
-        Expr::Nothing => Value::Nothing,
-        Expr::Other(parts) if parts.is_empty() => Value::Unknown,
-        Expr::List(items) => Value::list(items.iter().map(constant).collect::<Option<_>>()?),
-        Expr::Table(entries) => {
-            let entry = |(key, value): &(Option<Expr>, Expr)| match key {
-                Some(Expr::Text(key)) => Some((key.clone(), constant(value)?)),
-                _ => None,
-            };
-            Value::Table(entries.iter().map(entry).collect::<Option<_>>()?)
-        }
-        _ => return None,
-    })
 }
 
 impl ScriptWalk<'_> {
