@@ -20,6 +20,7 @@ mod perl_template;
 mod perl_terms;
 mod python;
 mod script;
+mod trial;
 mod value;
 
 use crate::walk::ScriptWalk;
@@ -84,6 +85,9 @@ impl ScriptWalk<'_> {
     ///
     /// `is_file` says that the program is in a file, whose name JavaScript has among the arguments.
     pub(super) fn run_program(&mut self, language: Language, code: &str, arguments: &[String], is_file: bool) -> bool {
+        if language != Language::Perl && self.try_program(language, code, arguments, is_file) {
+            return true;
+        }
         let Some(statements) = parsed(language, code) else { return false };
         self.budget.spend(1 + code.len() / 32);
         if !self.budget.enter() {

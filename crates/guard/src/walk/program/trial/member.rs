@@ -1,0 +1,510 @@
+//! Members and items of values, and their assignment.
+
+use std::rc::Rc;
+
+use crate::walk::program::trial::call::Given;
+use crate::walk::program::trial::syntax::Expr;
+use crate::walk::program::trial::value::{Id, Value, text_key};
+use crate::walk::program::trial::{Run, Trial};
+
+impl Trial<'_, '_> {
+    /// A member of a value, bound to it if it is a method.
+    pub(super) fn member(&mut self, object: &Value, name: &str) -> Run<Value> {
+        self.step()?;
+        match object {
+            Value::Object(id) => self.object_member(*id, object, name),
+            Value::Class(id) => self.class_part(*id, object, name),
+            Value::Native(own) => self.native_member(&own.clone(), name),
+            Value::Dict(id) if !self.is_python() => self.table_member(*id, object, name),
+            Value::Bound(inner) if inner.1.as_ref() == "super" => self.super_member(&inner.0.clone(), name),
+            Value::Bound(inner) if inner.1.as_ref() == "proxy" => self.proxy_member(&inner.0.clone(), name),
+            Value::Bound(inner) if inner.1.as_ref() == "namespace" => self.item(&inner.0.clone(), &Value::text(name)),
+            Value::Function(id) => {
+                let field = self.heap.closure(*id).and_then(|closure| closure.fields.named(name)).cloned();
+                if let Some(field) = field {
+                    return Ok(field);
+                }
+                match name {
+                    "__name__" | "name" | "__qualname__" => {
+                        let name = self.heap.closure(*id).map(|closure| Rc::clone(&closure.function.name));
+                        Ok(name.map_or(Value::Unknown, Value::Text))
+                    }
+                    "length" => {
+                        let count = self.heap.closure(*id).map_or(0, |closure| closure.function.parameters.len());
+                        Ok(Value::number(count))
+                    }
+                    "prototype" if !self.is_python() => {
+                        let dict = self.heap.new_dict(super::value::Dict::default());
+                        if let Some(closure) = self.heap.closure_mut(*id) {
+                            closure.fields.set("prototype", dict.clone());
+                        }
+                        Ok(dict)
+                    }
+                    "__wrapped__" => Ok(object.clone()),
+                    "__doc__" | "__dict__" | "__module__" => Ok(Value::Unknown),
+                    _ => Ok(bound(object, name)),
+                }
+            }
+            value if value.is_unknown() => Ok(value.clone()),
+            Value::None | Value::Undefined => {
+                let kind = if self.is_python() { "AttributeError" } else { "TypeError" };
+                Err(self.exception(kind, "nothing has no members"))
+            }
+            object => match self.value_member(object, name)? {
+                Some(value) => Ok(value),
+                None => Ok(bound(object, name)),
+            },
+        }
+    }
+
+    fn object_member(&mut self, id: Id, object: &Value, name: &str) -> Run<Value> {
+        let key = text_key(name);
+        let Some(data) = self.heap.object(id) else { return Ok(Value::Unknown) };
+        if let Some(field) = data.fields.get(&key) {
+            return Ok(field.clone());
+        }
+        let (class, inner) = (data.class.clone(), data.inner.clone());
+        let line = self.line_of(&class);
+        if let Some(member) = self.member_in(&line, name) {
+            return self.bind(object, member);
+        }
+        match name {
+            "__class__" | "constructor" => return Ok(class),
+            "__dict__" => {
+                let fields = self.heap.object(id).map(|data| data.fields.clone()).unwrap_or_default();
+                return Ok(self.heap.new_dict(fields));
+            }
+            _ => {}
+        }
+        if let Some(inner) = inner
+            && (name != "__getattr__" && self.has_builtin_member(&inner, name))
+        {
+            return self.member(&inner, name);
+        }
+        if !name.starts_with("__")
+            && let Some(finder) = self.member_in(&line, "__getattr__").or_else(|| self.member_in(&line, "__getattribute__"))
+        {
+            let finder = self.bind(object, finder)?;
+            return self.call(finder, vec![Value::text(name)]);
+        }
+        Ok(self.native_object_member(object, &line, name))
+    }
+
+    fn class_part(&mut self, id: Id, class: &Value, name: &str) -> Run<Value> {
+        let line = self.line_of(class);
+        match self.member_in(&line, name) {
+            Some(Value::Bound(inner)) if inner.1.as_ref() == "classmethod" => {
+                return Ok(Value::Method(Rc::new((class.clone(), inner.0.clone()))));
+            }
+            Some(Value::Bound(inner)) if inner.1.as_ref() == "staticmethod" => return Ok(inner.0.clone()),
+            Some(Value::Accessor(inner)) if !self.is_python() => {
+                return self.call_as(Some(class.clone()), &inner.0, Given::default());
+            }
+            Some(member) => return Ok(member),
+            None => {}
+        }
+        let data = self.heap.class(id).cloned().unwrap_or_default();
+        Ok(match name {
+            "__name__" | "name" | "__qualname__" => Value::text(data.name),
+            "__members__" | "__dict__" => self.heap.new_dict(data.members),
+            "__subclasses__" | "mro" => bound(class, name),
+            "prototype" => class.clone(),
+            "__new__" | "__init__" => Value::native(format!("object.{name}")),
+            _ if line.iter().any(|class| matches!(class, Value::Native(_))) => bound(class, name),
+            _ if self.is_python() => return Err(self.exception("AttributeError", name)),
+            _ => Value::Undefined,
+        })
+    }
+
+    /// A member of a class as an object has it.
+    pub(super) fn bind(&mut self, object: &Value, member: Value) -> Run<Value> {
+        Ok(match member {
+            Value::Function(_) => Value::Method(Rc::new((object.clone(), member))),
+            Value::Accessor(inner) => return self.call_as(None, &Value::Method(Rc::new((object.clone(), inner.0.clone()))), Given::default()),
+            Value::Bound(inner) if inner.1.as_ref() == "staticmethod" => inner.0.clone(),
+            Value::Bound(inner) if inner.1.as_ref() == "classmethod" => {
+                let class = self.class_of(object);
+                Value::Method(Rc::new((class, inner.0.clone())))
+            }
+            // A descriptor.
+            Value::Object(_) => match self.class_member(&member, "__get__") {
+                Some(getter) => {
+                    let class = self.class_of(object);
+                    let getter = self.bind(&member, getter)?;
+                    self.call(getter, vec![object.clone(), class])?
+                }
+                None => member,
+            },
+            member => member,
+        })
+    }
+
+    pub(super) fn class_of(&self, object: &Value) -> Value {
+        match object {
+            Value::Object(id) => self.heap.object(*id).map_or(Value::Unknown, |data| data.class.clone()),
+            Value::Class(_) => object.clone(),
+            _ => Value::Unknown,
+        }
+    }
+
+    /// A member of a table of JavaScript.
+    fn table_member(&mut self, id: Id, object: &Value, name: &str) -> Run<Value> {
+        let key = text_key(name);
+        let Some(dict) = self.heap.dict(id) else { return Ok(Value::Unknown) };
+        match dict.get(&key).cloned() {
+            Some(Value::Accessor(inner)) => self.call_as(Some(object.clone()), &inner.0, Given::default()),
+            Some(value) => Ok(value),
+            None => match dict.named("__proto__").cloned() {
+                Some(parent @ (Value::Dict(_) | Value::Object(_))) if name != "__proto__" => match self.member(&parent, name)? {
+                    Value::Method(inner) => Ok(inner.1.clone()),
+                    value => Ok(value),
+                },
+                _ if is_table_method(name) => Ok(bound(object, name)),
+                _ => Ok(Value::Undefined),
+            },
+        }
+    }
+
+    /// `super().name`: the member of the next class in line.
+    fn super_member(&mut self, parts: &Value, name: &str) -> Run<Value> {
+        let Value::Tuple(parts) = parts else { return Ok(Value::Unknown) };
+        let (Some(object), Some(home)) = (parts.first(), parts.get(1)) else { return Ok(Value::Unknown) };
+        let line = self.line_of(&self.class_of(object));
+        let at = line.iter().position(|class| super::objects::same_class(class, home)).map_or(0, |at| at + 1);
+        let rest = line.get(at..).unwrap_or(&[]);
+        if let Some(member) = self.member_in(rest, name) {
+            return self.bind(object, member);
+        }
+        if let Value::Object(id) = object
+            && let Some(inner) = self.heap.object(*id).and_then(|data| data.inner.clone())
+        {
+            return self.member(&inner, name);
+        }
+        // The start of a class that the language has.
+        Ok(bound(object, &format!("super.{name}")))
+    }
+
+    /// A member of a proxy: its handler answers.
+    fn proxy_member(&mut self, parts: &Value, name: &str) -> Run<Value> {
+        let Value::Tuple(parts) = parts else { return Ok(Value::Unknown) };
+        let (Some(target), Some(handler)) = (parts.first().cloned(), parts.get(1).cloned()) else { return Ok(Value::Unknown) };
+        let getter = self.member(&handler, "get")?;
+        if getter.is_nothing() {
+            return self.member(&target, name);
+        }
+        self.call_as(Some(handler), &getter, Given::of(vec![target, Value::text(name), Value::Undefined]))
+    }
+
+    /// An item of a value: `object[key]`.
+    pub(super) fn item(&mut self, object: &Value, key: &Value) -> Run<Value> {
+        self.step()?;
+        match (object, key) {
+            (object, _) if object.is_unknown() => Ok(object.clone()),
+            (Value::List(_) | Value::Tuple(_), key) => self.list_item(object, key),
+            (Value::Dict(id), key) => self.dict_item(*id, object, key),
+            (Value::Text(text), key) => self.text_item(&text.clone(), key),
+            (Value::Bytes(bytes), key) => Ok(match place(key, bytes.len()).and_then(|at| bytes.get(at)) {
+                Some(byte) => Value::Int(i128::from(*byte)),
+                None => Value::Lost,
+            }),
+            (Value::Match(_), key) => self.call_method(object.clone(), "group", vec![key.clone()]),
+            (Value::Native(own), key) => {
+                let (own, name) = (own.clone(), self.text_of(key)?);
+                self.native_item(&own, &name)
+            }
+            (Value::Object(id), key) => {
+                if let Some(getter) = self.class_member(object, "__getitem__") {
+                    let getter = self.bind(object, getter)?;
+                    return self.call(getter, vec![key.clone()]);
+                }
+                if let Some(inner) = self.heap.object(*id).and_then(|data| data.inner.clone())
+                    && (self.is_python() || key.as_int().is_some())
+                {
+                    return match self.class_member(object, "__missing__") {
+                        Some(finder) if self.contains(&inner, key) == Some(false) => {
+                            let finder = self.bind(object, finder)?;
+                            self.call(finder, vec![key.clone()])
+                        }
+                        _ => self.item(&inner, key),
+                    };
+                }
+                let name = self.text_of(key)?;
+                self.member(object, &name)
+            }
+            // `Enum["NAME"]`, `list[str]`
+            (Value::Class(_), Value::Text(name)) => self.member(object, &name.clone()),
+            (Value::Class(_), _) => Ok(object.clone()),
+            (Value::Bound(inner), key) if inner.1.as_ref() == "namespace" => {
+                let name = self.text_of(key)?;
+                match self.lookup(&name).cloned() {
+                    Some(value) => Ok(value),
+                    None => self.unbound(&name),
+                }
+            }
+            (Value::None | Value::Undefined, _) => Err(self.exception("TypeError", "nothing has no items")),
+            (object, key) => {
+                let name = self.text_of(key)?;
+                self.member(object, &name)
+            }
+        }
+    }
+
+    fn list_item(&mut self, object: &Value, key: &Value) -> Run<Value> {
+        let length = self.list_len(object).unwrap_or(0);
+        if let Some(at) = key.as_int() {
+            // JavaScript does not count from the end.
+            if at < 0 && !self.is_python() {
+                return Ok(Value::Undefined);
+            }
+            if let Some(item) = place(key, length).and_then(|at| self.list_get(object, at)) {
+                return Ok(item);
+            }
+            // A listing has more items than one, and a list may hold some that are not known.
+            let last = length.checked_sub(1).and_then(|at| self.list_get(object, at));
+            return match last {
+                Some(last) if last.is_unknown() || last.is_listing() => Ok(last),
+                _ if self.is_python() => Err(self.exception("IndexError", "list index out of range")),
+                _ => Ok(Value::Undefined),
+            };
+        }
+        if key.is_unknown() {
+            return self.any_of(object);
+        }
+        let name = self.text_of(key)?;
+        match name.parse::<i128>() {
+            Ok(at) if !self.is_python() => self.list_item(object, &Value::Int(at)),
+            _ => self.member(object, &name),
+        }
+    }
+
+    fn dict_item(&mut self, id: Id, object: &Value, key: &Value) -> Run<Value> {
+        let Some(place) = self.key_of(key) else { return self.any_of(object) };
+        let Some(dict) = self.heap.dict(id) else { return Ok(Value::Unknown) };
+        if let Some(value) = dict.get(&place) {
+            return match value.clone() {
+                Value::Accessor(inner) => self.call_as(Some(object.clone()), &inner.0, Given::default()),
+                value => Ok(value),
+            };
+        }
+        if !self.is_python() {
+            let name = self.text_of(key)?;
+            return self.table_member(id, object, &name);
+        }
+        if let Some(maker) = dict.default.clone() {
+            let value = self.call(maker, Vec::new())?;
+            self.set_item(object, key, value.clone())?;
+            return Ok(value);
+        }
+        Err(self.exception("KeyError", &key.known_text().unwrap_or("").to_owned()))
+    }
+
+    pub(super) fn set_member(&mut self, object: &Value, name: &str, value: Value) -> Run<()> {
+        match object {
+            Value::Object(_) => {
+                let setter = match self.class_member(object, name) {
+                    Some(Value::Accessor(inner)) => Some(inner.1.clone()),
+                    Some(descriptor @ Value::Object(_)) => match self.class_member(&descriptor, "__set__") {
+                        Some(setter) => Some(self.bind(&descriptor, setter)?),
+                        None => None,
+                    },
+                    _ => None,
+                };
+                match setter {
+                    Some(setter) if setter.is_callable() => {
+                        self.call_as(None, &Value::Method(Rc::new((object.clone(), setter))), Given::of(vec![value]))?;
+                    }
+                    _ => match self.class_member(object, "__setattr__") {
+                        Some(setter) if self.is_python() => {
+                            let setter = self.bind(object, setter)?;
+                            self.call(setter, vec![Value::text(name), value])?;
+                        }
+                        _ => self.set_field(object, &Value::text(name), value)?,
+                    },
+                }
+            }
+            Value::Class(id) => {
+                if let Some(data) = self.heap.class_mut(*id) {
+                    data.members.set(name, value);
+                }
+            }
+            Value::Function(id) => {
+                if let Some(closure) = self.heap.closure_mut(*id) {
+                    closure.fields.set(name, value);
+                }
+            }
+            Value::Native(own) => self.set_native_member(&own.clone(), name, value)?,
+            Value::List(id) if name == "length" => {
+                if let (Some(items), Some(length)) = (self.heap.list_mut(*id), value.as_int()) {
+                    items.truncate(usize::try_from(length).unwrap_or(0));
+                }
+            }
+            Value::Bound(inner) if inner.1.as_ref() == "proxy" => self.set_in_proxy(&inner.0.clone(), name, value)?,
+            Value::Dict(_) => self.set_item(object, &Value::text(name), value)?,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn set_in_proxy(&mut self, parts: &Value, name: &str, value: Value) -> Run<()> {
+        let Value::Tuple(parts) = parts else { return Ok(()) };
+        let (Some(target), Some(handler)) = (parts.first().cloned(), parts.get(1).cloned()) else { return Ok(()) };
+        let setter = self.member(&handler, "set")?;
+        if setter.is_nothing() {
+            return self.set_member(&target, name, value);
+        }
+        self.call_as(Some(handler), &setter, Given::of(vec![target, Value::text(name), value]))?;
+        Ok(())
+    }
+
+    pub(super) fn set_item(&mut self, object: &Value, key: &Value, value: Value) -> Run<()> {
+        match object {
+            Value::List(id) => {
+                let length = self.heap.list(*id).map_or(0, Vec::len);
+                let at = place(key, length);
+                let Some(items) = self.heap.list_mut(*id) else { return Ok(()) };
+                match at.and_then(|at| items.get_mut(at)) {
+                    Some(item) => *item = value,
+                    None if key.is_unknown() => items.push(value),
+                    None => {
+                        let at = key.as_int().and_then(|at| usize::try_from(at).ok()).filter(|at| *at < length + 1024);
+                        if let Some(at) = at {
+                            items.resize(at, Value::Undefined);
+                            items.push(value);
+                        }
+                    }
+                }
+            }
+            Value::Dict(id) => {
+                if !self.is_python()
+                    && let Some(Value::Accessor(inner)) = self.key_of(key).and_then(|key| self.heap.dict(*id)?.get(&key).cloned())
+                {
+                    self.call_as(Some(object.clone()), &inner.1, Given::of(vec![value]))?;
+                    return Ok(());
+                }
+                let place = self.key_of(key);
+                if let Some(dict) = self.heap.dict_mut(*id) {
+                    let place = place.unwrap_or_else(|| format!("?{}", dict.len()));
+                    dict.insert(place, key.clone(), value);
+                }
+            }
+            Value::Object(id) => {
+                if let Some(setter) = self.class_member(object, "__setitem__") {
+                    let setter = self.bind(object, setter)?;
+                    self.call(setter, vec![key.clone(), value])?;
+                } else if let Some(inner) = self.heap.object(*id).and_then(|data| data.inner.clone())
+                    && self.is_python()
+                {
+                    return self.set_item(&inner, key, value);
+                } else {
+                    let name = self.text_of(key)?;
+                    return self.set_member(object, &name, value);
+                }
+            }
+            Value::Bound(inner) if inner.1.as_ref() == "namespace" => {
+                let name: Rc<str> = self.text_of(key)?;
+                let globals = self.globals;
+                if let Some(scope) = self.heap.scope_mut(globals) {
+                    scope.values.insert(name, value);
+                }
+            }
+            object => {
+                let name = self.text_of(key)?;
+                return self.set_member(object, &name, value);
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn set_slice(&mut self, object: &Value, parts: &[Option<Expr>; 3], value: &Value) -> Run<()> {
+        let items = self.items(value)?;
+        let [from, to, _] = self.slice_parts(parts)?;
+        if let Value::List(id) = object
+            && let Some(list) = self.heap.list_mut(*id)
+        {
+            let (from, to) = super::listing::bounds(from.as_ref(), to.as_ref(), list.len());
+            list.splice(from..to.max(from), items);
+        }
+        Ok(())
+    }
+
+    pub(super) fn delete_item(&mut self, object: &Value, key: &Value) -> Run<()> {
+        let name = self.key_of(key).unwrap_or_default();
+        match object {
+            Value::Dict(id) => {
+                if let Some(dict) = self.heap.dict_mut(*id) {
+                    dict.remove(&name);
+                }
+            }
+            Value::Object(id) => {
+                if let Some(data) = self.heap.object_mut(*id) {
+                    data.fields.remove(&name);
+                }
+            }
+            Value::List(id) => {
+                if let Some(items) = self.heap.list_mut(*id)
+                    && let Some(at) = place(key, items.len())
+                {
+                    items.remove(at);
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// `with`: the value of a context manager.
+    pub(super) fn enter_manager(&mut self, manager: &Value) -> Run<Value> {
+        for name in ["__enter__", "__aenter__"] {
+            if let Some(method) = self.class_member(manager, name) {
+                let method = self.bind(manager, method)?;
+                let value = self.call(method, Vec::new())?;
+                return self.awaited(value);
+            }
+        }
+        match manager {
+            // A generator that is a context manager: the first value.
+            Value::Iterator(id) => Ok(self.next_item(*id)?.unwrap_or(Value::None)),
+            manager => Ok(manager.clone()),
+        }
+    }
+
+    pub(super) fn may_swallow(&self, manager: &Value) -> bool {
+        matches!(manager, Value::Native(name) if name.ends_with("suppress()")) || self.class_member(manager, "__exit__").is_some()
+    }
+
+    /// Leaves a context manager. True if it swallows the exception.
+    pub(super) fn exit_manager(&mut self, manager: &Value, failure: Option<&Value>) -> Run<bool> {
+        for name in ["__exit__", "__aexit__"] {
+            if let Some(method) = self.class_member(manager, name) {
+                let method = self.bind(manager, method)?;
+                let failure = failure.cloned().unwrap_or(Value::None);
+                let result = self.call(method, vec![failure.clone(), failure, Value::None])?;
+                return Ok(self.truth(&result).unwrap_or(true));
+            }
+        }
+        if let Value::Process(id) = manager {
+            self.finish_process(*id)?;
+        }
+        Ok(matches!(manager, Value::Native(name) if name.ends_with("suppress()")))
+    }
+}
+
+/// A method of a value that the language has.
+pub(super) fn bound(object: &Value, name: &str) -> Value {
+    Value::Bound(Rc::new((object.clone(), Rc::from(name))))
+}
+
+fn is_table_method(name: &str) -> bool {
+    matches!(
+        name,
+        "hasOwnProperty" | "toString" | "then" | "get" | "set" | "has" | "delete" | "forEach" | "keys" | "values" | "entries"
+            | "clear" | "size" | "valueOf" | "on" | "once" | "emit" | "constructor"
+    )
+}
+
+/// The place of an index in a list of some length.
+pub(super) fn place(key: &Value, length: usize) -> Option<usize> {
+    let at = key.as_int()?;
+    let at = if at < 0 { at + i128::try_from(length).ok()? } else { at };
+    usize::try_from(at).ok().filter(|at| *at < length)
+}
