@@ -306,10 +306,23 @@ impl ScriptWalk<'_> {
             ParamChange::Transform(kind) => self.change_each(base, |walk, text| {
                 if *kind == 'P' {
                     walk.run_hidden(text);
+                    return walk.expanded_prompt(text);
                 }
                 transform(text, *kind)
             }),
         }
+    }
+
+    /// `${x@P}`: the text as a prompt, in which variables are expanded.
+    fn expanded_prompt(&mut self, text: &str) -> String {
+        let text = unescape_all(text, true);
+        if !text.contains('$') || text.contains("$(") || text.contains('`') {
+            return text;
+        }
+        let quoted = text.replace('"', "\\\"");
+        self.capturing(|walk| {
+            walk.run_derived(&format!("printf %s \"{quoted}\""));
+        })
     }
 
     /// Applies a change of text to every element.

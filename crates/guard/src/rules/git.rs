@@ -94,7 +94,9 @@ fn adds_blindly(walk: &mut ScriptWalk<'_>, arguments: &[String]) -> bool {
     if !held_back.is_empty() || walk.world.files.is_in_own_repository(&directory) {
         return false;
     }
-    if adds_all && paths.is_empty() {
+    // A list that is empty adds everything.
+    let may_be_nothing = |path: &String| path.chars().eq([UNKNOWN]);
+    if adds_all && paths.iter().all(may_be_nothing) {
         return true;
     }
     if !paths.is_empty() && paths.iter().all(|path| excludes(path)) {

@@ -280,6 +280,9 @@ impl ScriptWalk<'_> {
         if arguments.iter().any(|word| word == "cdable_vars") {
             self.world.shell.cd_reads_variables = !arguments.iter().any(|word| word == "-u");
         }
+        if arguments.iter().any(|word| word == "nullglob") {
+            self.world.shell.stars_may_vanish = !arguments.iter().any(|word| word == "-u");
+        }
         if arguments.iter().any(|word| word == "globstar") {
             self.world.shell.stars_go_deep = !arguments.iter().any(|word| word == "-u");
         }

@@ -101,6 +101,7 @@ impl ScriptWalk<'_> {
         {
             return true;
         }
+        self.run_preloads(language, arguments);
         if language == "perl" && self.run_perl(arguments) {
             return true;
         }

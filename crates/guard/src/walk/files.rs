@@ -86,6 +86,17 @@ impl ScriptFiles {
         self.made.remove(path);
     }
 
+    /// The files that the script has written at a path, or right below it.
+    pub(super) fn paths_at(&self, path: &str) -> Vec<String> {
+        let is_there = |file: &&String| {
+            let rest = file.strip_prefix(path);
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/') && rest.matches('/').count() == 1)
+        };
+        let mut paths: Vec<String> = self.texts.keys().filter(is_there).cloned().collect();
+        paths.sort();
+        paths
+    }
+
     /// True if the script has written no file.
     pub(crate) fn is_empty(&self) -> bool {
         self.texts.is_empty()

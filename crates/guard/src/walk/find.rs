@@ -4,7 +4,7 @@ mod scope;
 
 use regex::RegexBuilder;
 
-use crate::marks::{REPO, SOME, START};
+use crate::marks::{REPO, SOME, START, is_wild};
 use crate::rules;
 use crate::walk::ScriptWalk;
 use crate::walk::files::base_name;
@@ -166,7 +166,9 @@ impl ScriptWalk<'_> {
             let text = if file == "-" { self.world.shell.input.clone() } else { self.read_file(file) };
             expression.roots.extend(text.split('\0').filter(|root| !root.is_empty()).take(64).map(str::to_owned));
         }
-        if expression.roots.is_empty() {
+        // With `nullglob`, patterns that match nothing leave no starting point.
+        let may_vanish = self.world.shell.stars_may_vanish;
+        if expression.roots.is_empty() || may_vanish && expression.roots.iter().all(|root| root.contains(is_wild)) {
             expression.roots.push(".".to_owned());
         }
         let follows =

@@ -41,6 +41,7 @@ mod narrow;
 mod packed;
 mod parallel;
 mod perl;
+mod preloads;
 mod print;
 mod program;
 mod redirect;

@@ -124,6 +124,8 @@ pub(crate) struct ShellState {
     pub(crate) last_pipe: bool,
     /// `shopt -s cdable_vars`: `cd name` goes to the directory in a variable of that name.
     pub(crate) cd_reads_variables: bool,
+    /// `shopt -s nullglob`: a pattern that matches nothing is gone.
+    pub(crate) stars_may_vanish: bool,
     /// `shopt -s globstar`: `**` matches files at any depth.
     pub(crate) stars_go_deep: bool,
     /// `set -a`: every variable is exported.
@@ -266,6 +268,7 @@ impl ShellState {
             last_pipe: false,
             cd_reads_variables: false,
             stars_go_deep: false,
+            stars_may_vanish: false,
             exports_all: false,
             stops_at_unset: false,
             options: String::new(),

@@ -147,6 +147,12 @@ impl<'g> World<'g> {
         text.to_owned()
     }
 
+    /// The reverse of [`Self::concrete`] for every path in a text.
+    pub(super) fn symbolic_text(&self, text: &str) -> String {
+        let directory = text.replace(&self.spelled.directory, &START.to_string());
+        directory.replace(&self.spelled.home, &HOME.to_string())
+    }
+
     /// A variable as it is now, for [`ShellState::restore`].
     pub(super) fn remember(&self, name: &str) -> (String, Option<Rc<ShellVariable>>) {
         (name.to_owned(), self.shell.variable(name).cloned())

@@ -18,6 +18,7 @@ fn filter_named(name: &str) -> Option<Filter> {
         | "zstd" => |walk, _, arguments| Some(walk.input_of(operands(arguments))),
         "tee" => |walk, _, arguments| Some(walk.tee(arguments)),
         "dd" => |walk, _, arguments| Some(walk.dd(arguments)),
+        "comm" => |walk, _, arguments| walk.comm(arguments),
         "sponge" => |walk, _, arguments| Some(walk.sponge(arguments)),
         "dirname" => |_, _, arguments| Some(joined(operands(arguments).map(|path| directory_of(path)))),
         "basename" => |walk, _, arguments| {
@@ -113,7 +114,22 @@ impl ScriptWalk<'_> {
     }
 
     fn dd(&mut self, arguments: &[String]) -> String {
-        let input = self.world.shell.input.to_string();
+        let mut input = match arguments.iter().find_map(|word| word.strip_prefix("if=")) {
+            Some(path) => self.read_file(path).to_string(),
+            None => self.world.shell.input.to_string(),
+        };
+        let number = |name: &str| {
+            let value = arguments.iter().find_map(|word| word.strip_prefix(name))?;
+            value.trim_end_matches('B').parse::<usize>().ok()
+        };
+        let block = number("bs=").or_else(|| number("ibs=")).unwrap_or(512);
+        if let Some(skipped) = number("skip=").or_else(|| number("iseek=")) {
+            input = input.get(skipped.saturating_mul(block)..).unwrap_or("").to_owned();
+        }
+        if let Some(count) = number("count=") {
+            let end = count.saturating_mul(block).min(input.len());
+            input = input.get(..end).unwrap_or(&input).to_owned();
+        }
         match arguments.iter().find_map(|word| word.strip_prefix("of=")) {
             Some(path) => {
                 self.write_file(path, &input, false);
@@ -121,6 +137,21 @@ impl ScriptWalk<'_> {
             }
             None => input,
         }
+    }
+
+    /// `comm -13 a b`: the lines that one of two listings has and the other one has not.
+    fn comm(&mut self, arguments: &[String]) -> Option<String> {
+        let (flags, operands) = split_options(arguments, "");
+        let flags: String = flags.into_iter().filter(|word| !word.starts_with('-')).collect();
+        let [first, second] = operands.as_slice() else { return None };
+        let (kept, other) = match (flags.contains('1'), flags.contains('2'), flags.contains('3')) {
+            (true, false, true) => (*second, *first),
+            (false, true, true) => (*first, *second),
+            _ => return None,
+        };
+        let (kept, other) = (self.input_of(std::iter::once(kept)), self.input_of(std::iter::once(other)));
+        let is_own = |line: &&str| !other.lines().any(|known| known == *line);
+        Some(joined(kept.lines().filter(is_own).map(str::to_owned)))
     }
 
     fn sponge(&mut self, arguments: &[String]) -> String {
@@ -336,7 +367,9 @@ impl ScriptWalk<'_> {
                 // A listing with a filter is no longer everything.
                 // Leaving out some names is not choosing names, and new files are chosen by their sign.
                 let is_new = line.starts_with("?? ") && wanted.starts_with('^') && wanted.contains('?');
-                let is_all = is_new || flags.contains('v') && !line.contains(TREE);
+                // Of a whole tree, leaving out directories is no choice of files; leaving out names is one.
+                let leaves_all = !line.contains(TREE) || names_directories(wanted);
+                let is_all = is_new || flags.contains('v') && leaves_all;
                 if is_all {
                     out.push_str(line);
                 } else {
@@ -367,6 +400,12 @@ impl ScriptWalk<'_> {
         }
         if out.is_empty() { format!("{STAR}\n") } else { out }
     }
+}
+
+/// True if an expression is about directories, as people leave them out of a listing.
+fn names_directories(wanted: &str) -> bool {
+    wanted.contains('/')
+        || ["node_modules", ".git", "target", "vendor", "venv"].iter().any(|name| wanted.contains(name))
 }
 
 /// The options without their dash, and the other words. An option that ends in one of the letters takes the next word.

@@ -28,7 +28,7 @@ mod tests;
 
 use std::rc::Rc;
 
-use crate::marks::has_mark;
+use crate::marks::{HOME, REPO, START, has_mark, is_mark};
 use crate::walk::ScriptWalk;
 
 pub(super) use marked::joined;
@@ -93,7 +93,10 @@ impl ScriptWalk<'_> {
         let exact = exact_filter(name).map_or(Err(Inexact::Marked), |filter| filter(self, name, arguments));
         let text = match exact {
             Ok(text) => text,
-            Err(Inexact::Marked) => self.marked_filter(name, arguments)?,
+            Err(Inexact::Marked) => match self.filter_spelled_out(name, arguments) {
+                Some(text) => text,
+                None => self.marked_filter(name, arguments)?,
+            },
             Err(Inexact::Unknown) => {
                 let given = self.text_given_to(words);
                 self.unknown_made_of(&given)
@@ -103,6 +106,22 @@ impl ScriptWalk<'_> {
             self.world.certainty.lose();
         }
         Some(text)
+    }
+
+    /// The output of a filter over text in which the home and the working directory are the only marks.
+    fn filter_spelled_out(&mut self, name: &str, arguments: &[String]) -> Option<String> {
+        let filter = exact_filter(name)?;
+        let is_place = |letter: char| matches!(letter, HOME | START | REPO);
+        let is_plain = |text: &str| !text.contains(|letter| is_mark(letter) && !is_place(letter));
+        let input = Rc::clone(&self.world.shell.input);
+        if !is_plain(&input) || !arguments.iter().all(|word| is_plain(word)) {
+            return None;
+        }
+        let arguments: Vec<String> = arguments.iter().map(|word| self.world.concrete(word)).collect();
+        self.world.shell.input = self.world.concrete(&input).into();
+        let text = filter(self, name, &arguments);
+        self.world.shell.input = input;
+        text.ok().map(|text| self.world.symbolic_text(&text))
     }
 
     /// The text of a file, or of standard input for `-`, if it has no marks.

@@ -49,7 +49,8 @@ impl Trial<'_, '_> {
         let is_unknown = first.starts_with(UNKNOWN);
         self.notes.runs_unknown |= is_unknown;
         self.notes.is_blind |= is_unknown;
-        let is_lost = |word: &String| is_doubtful(word) && matches!(unknown_like(word), Value::Lost) || word.contains(is_source);
+        let is_lost =
+            |word: &String| is_doubtful(word) && matches!(unknown_like(word), Value::Lost) || word.contains(is_source);
         self.notes.runs_lost |= words.iter().any(is_lost);
     }
 
@@ -147,7 +148,10 @@ impl Trial<'_, '_> {
             return Ok(Value::Unknown);
         };
         let statements: Rc<[super::syntax::Statement]> = statements.into();
-        let scope = self.heap.add(super::value::Cell::Scope(super::value::Scope { is_function: true, ..super::value::Scope::default() }));
+        let scope = self.heap.add(super::value::Cell::Scope(super::value::Scope {
+            is_function: true,
+            ..super::value::Scope::default()
+        }));
         let mut module = super::value::Dict::default();
         module.set("exports", exports.clone());
         let module = self.heap.new_dict(module);
@@ -196,7 +200,9 @@ fn without_levels(path: &str) -> String {
     let last = path.rsplit('/').next().unwrap_or(path);
     let is_all = |part: &str| part.chars().all(|letter| listing.contains(&letter));
     match path.get(..first) {
-        Some(before) if last.contains(TREE) && is_all(last) && (before.is_empty() || before.ends_with('/')) => format!("{before}{TREE}"),
+        Some(before) if last.contains(TREE) && is_all(last) && (before.is_empty() || before.ends_with('/')) => {
+            format!("{before}{TREE}")
+        }
         _ => path.to_owned(),
     }
 }

@@ -240,7 +240,12 @@ pub(super) enum Statement {
     If(Expr, Vec<Statement>, Vec<Statement>),
     For(Box<ForLoop>),
     While(Box<WhileLoop>),
-    Try { body: Vec<Statement>, handlers: Vec<Handler>, otherwise: Vec<Statement>, last: Vec<Statement> },
+    Try {
+        body: Vec<Statement>,
+        handlers: Vec<Handler>,
+        otherwise: Vec<Statement>,
+        last: Vec<Statement>,
+    },
     With(Vec<(Expr, Option<Expr>)>, Vec<Statement>),
     Return(Option<Expr>),
     Break(Option<Name>),
