@@ -10,6 +10,8 @@ mod dc;
 mod dump;
 mod encode;
 mod expr;
+mod getopt;
+mod join;
 mod letters;
 mod lines;
 mod m4;
@@ -52,7 +54,7 @@ fn exact_filter(name: &str) -> Option<ExactFilter> {
         "comm" => columns::comm,
         "cut" => columns::cut,
         "paste" => columns::paste,
-        "join" => columns::join,
+        "join" => join::join,
         "column" => columns::column,
         "fold" => wrap::fold,
         "fmt" => wrap::fmt,
@@ -79,7 +81,7 @@ fn exact_filter(name: &str) -> Option<ExactFilter> {
         "dirname" | "basename" => names::dirname_or_basename,
         "pathchk" => |_, _, _| Ok(String::new()),
         "date" => words::date,
-        "getopt" => words::getopt,
+        "getopt" => getopt::getopt,
         "envsubst" => words::envsubst,
         "yes" => words::yes,
         _ => return None,
