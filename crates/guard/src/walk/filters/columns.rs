@@ -41,8 +41,17 @@ pub(super) fn cut(walk: &mut ScriptWalk<'_>, _: &str, arguments: &[String]) -> E
     let text = walk.exact_input(&given.operands)?;
     let list = given.value('f').or(given.value('c')).or(given.value('b')).or_unknown()?;
     let ranges = ranges(list).or_unknown()?;
+    // The ranges are in order, so the last one that begins before a place is not always the one that it is in.
+    let mut ends: Vec<(usize, usize)> = Vec::new();
+    for (first, last) in &ranges {
+        match ends.last_mut() {
+            Some((_, end)) if *first <= end.saturating_add(1) => *end = (*end).max(*last),
+            _ => ends.push((*first, *last)),
+        }
+    }
     let chosen = |at: usize| {
-        let is_in = ranges.iter().any(|(first, last)| (*first..=*last).contains(&at));
+        let before = ends.partition_point(|(first, _)| *first <= at);
+        let is_in = before.checked_sub(1).and_then(|before| ends.get(before)).is_some_and(|(_, last)| at <= *last);
         is_in != given.has('C')
     };
     let end = line_end(&given);
@@ -53,7 +62,7 @@ pub(super) fn cut(walk: &mut ScriptWalk<'_>, _: &str, arguments: &[String]) -> E
     if by_fields && delimiter.len() > 1 || !by_fields && (!text.is_ascii() || given.has('O')) {
         return Err(Inexact::Unknown);
     }
-    walk.budget.spend(ranges.len().saturating_mul(text.len()) / 256);
+    walk.work(ranges.len() + text.len() / 64)?;
     let joint = given.value('O').unwrap_or(delimiter);
     let mut out = String::new();
     for line in lines_of(&text, end) {
@@ -151,6 +160,7 @@ pub(super) fn comm(walk: &mut ScriptWalk<'_>, _: &str, arguments: &[String]) -> 
     let [left, right] = given.operands.as_slice() else { return Err(Inexact::Unknown) };
     let (left, right) = (walk.exact_text(left)?, walk.exact_text(right)?);
     let end = line_end(&given);
+    walk.work((left.len() + right.len()) / 64)?;
     let (lefts, rights) = (lines_of(&left, end), lines_of(&right, end));
     let (mut lefts, mut rights) = (lefts.into_iter().peekable(), rights.into_iter().peekable());
     let joint = given.value('O').unwrap_or("\t");
@@ -203,7 +213,7 @@ pub(super) fn column(walk: &mut ScriptWalk<'_>, _: &str, arguments: &[String]) -
         return Err(Inexact::Unknown);
     }
     let most = rows.iter().map(Vec::len).max().unwrap_or(0);
-    walk.budget.spend(rows.len().saturating_mul(most) / 16);
+    walk.work(rows.len().saturating_mul(most) / 16)?;
     let mut widths = vec![0; most];
     for row in &rows {
         for (width, cell) in widths.iter_mut().zip(row) {

@@ -55,8 +55,8 @@ impl DcMachine {
     fn run(&mut self, walk: &mut ScriptWalk<'_>, program: &str) -> Exact<()> {
         let mut rest = program;
         while let Some(letter) = rest.chars().next() {
-            walk.budget.spend(1);
-            if walk.budget.is_exhausted() || self.out.len() > LONGEST_TEXT || self.stack.len() > 1000 {
+            walk.work(1)?;
+            if self.out.len() > LONGEST_TEXT || self.stack.len() > 1000 {
                 return Err(Inexact::Unknown);
             }
             let digits =
@@ -64,6 +64,7 @@ impl DcMachine {
             let digits = digits.unwrap_or(rest.len());
             if digits > 0 {
                 let (number, after) = rest.split_at(digits);
+                walk.work(digits.saturating_mul(digits) / 4096)?;
                 self.push_number(number, after)?;
                 rest = after;
                 continue;

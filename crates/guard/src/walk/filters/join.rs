@@ -100,8 +100,8 @@ pub(super) fn join(walk: &mut ScriptWalk<'_>, _: &str, arguments: &[String]) -> 
     let [shows_left, shows_right] = by.shows_single;
     let mut out = String::new();
     loop {
-        walk.budget.spend(1);
-        if walk.budget.is_exhausted() || out.len() > LONGEST_TEXT {
+        walk.work(1)?;
+        if out.len() > LONGEST_TEXT {
             return Err(Inexact::Unknown);
         }
         let order = match (lefts.first(), rights.first()) {
@@ -122,10 +122,7 @@ pub(super) fn join(walk: &mut ScriptWalk<'_>, _: &str, arguments: &[String]) -> 
             Ordering::Less if shows_left => out.extend(left_run.iter().map(|fields| by.line(Some(fields), None))),
             Ordering::Greater if shows_right => out.extend(right_run.iter().map(|fields| by.line(None, Some(fields)))),
             Ordering::Equal if by.shows_pairs => {
-                walk.budget.spend(left_count.saturating_mul(right_count));
-                if walk.budget.is_exhausted() {
-                    return Err(Inexact::Unknown);
-                }
+                walk.work(left_count.saturating_mul(right_count))?;
                 for left in left_run {
                     out.extend(right_run.iter().map(|right| by.line(Some(left), Some(right))));
                 }

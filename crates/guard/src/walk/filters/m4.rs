@@ -113,8 +113,8 @@ impl MacroProcessor {
     /// The next text that no macro changes any more.
     fn next_piece(&mut self, walk: &mut ScriptWalk<'_>) -> Exact<Option<Piece>> {
         loop {
-            walk.budget.spend(usize::from(self.input.len().is_multiple_of(8)));
-            if walk.budget.is_exhausted() || self.input.len() > LONGEST_TEXT {
+            walk.work(usize::from(self.input.len().is_multiple_of(4)))?;
+            if self.input.len() > LONGEST_TEXT {
                 return Err(Inexact::Unknown);
             }
             let Some(letter) = self.input.pop() else { return Ok(None) };

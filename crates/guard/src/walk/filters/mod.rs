@@ -92,6 +92,7 @@ impl ScriptWalk<'_> {
     /// The text that a program of this name writes; none if that is not known.
     pub(crate) fn filter(&mut self, name: &str, words: &[String]) -> Option<String> {
         let arguments = words.get(1..).unwrap_or(&[]);
+        self.budget.begin_filter();
         let exact = exact_filter(name).map_or(Err(Inexact::Marked), |filter| filter(self, name, arguments));
         let text = match exact {
             Ok(text) => text,
@@ -110,8 +111,13 @@ impl ScriptWalk<'_> {
     /// The text of a file, or of standard input for `-`, if it has no marks.
     fn exact_text(&mut self, path: &str) -> Exact<Rc<str>> {
         let text = if path == "-" { Rc::clone(&self.world.shell.input) } else { self.read_file(path) };
-        self.budget.spend(1 + text.len() / 128);
-        if has_mark(&text) || self.budget.is_exhausted() { Err(Inexact::Marked) } else { Ok(text) }
+        self.work(1 + text.len() / 256)?;
+        if has_mark(&text) { Err(Inexact::Marked) } else { Ok(text) }
+    }
+
+    /// Uses up work of a filter, in units of about a microsecond. Too much of it leaves the output unknown.
+    pub(super) fn work(&mut self, units: usize) -> Exact<()> {
+        if self.budget.work(units) { Ok(()) } else { Err(Inexact::Unknown) }
     }
 
     /// The texts of these files one behind the other, or standard input, if they have no marks.

@@ -65,7 +65,7 @@ pub(super) fn sort(walk: &mut ScriptWalk<'_>, _: &str, arguments: &[String]) -> 
     let order = SortOrder::of(&given)?;
     let end = line_end(&given);
     let mut lines = lines_of(&text, end);
-    walk.budget.spend(lines.len() / 2);
+    walk.work(lines.len().saturating_mul(order.keys.len()) * 2)?;
     let is_random = order.keys.iter().any(|key| key.flags.contains('R'));
     if lines.len() > 1 && (is_random || given.has('m') && given.operands.len() > 1) {
         return Err(Inexact::Unknown);
@@ -331,7 +331,7 @@ pub(super) fn tsort(walk: &mut ScriptWalk<'_>, _: &str, arguments: &[String]) ->
     let given = Given::read(arguments, "", &[])?;
     let text = walk.exact_input(&given.operands)?;
     let words: Vec<&str> = text.split_ascii_whitespace().collect();
-    walk.budget.spend(words.len() / 4);
+    walk.work(words.len() / 2)?;
     let mut names: BTreeMap<&str, (usize, Vec<&str>)> = BTreeMap::new();
     for pair in words.chunks(2) {
         let [before, after] = pair else { return Err(Inexact::Unknown) };

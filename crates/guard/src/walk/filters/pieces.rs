@@ -171,10 +171,9 @@ impl LineSplit<'_> {
         let (expression, offset) = pattern.get(1..).and_then(|rest| rest.rsplit_once(sign)).or_unknown()?;
         let offset = if offset.is_empty() { 0 } else { offset.parse::<isize>().map_err(|_| Inexact::Unknown)? };
         let expression = walk.expression_of(expression, Flavor::of(Notation::Basic)).or_unknown()?;
-        walk.budget.spend(1 + self.lines.len() / 16);
         for (at, line) in self.lines.iter().enumerate().skip(self.search) {
             let line = line.strip_suffix('\n').unwrap_or(line);
-            if expression.is_match(line).map_err(|_| Inexact::Unknown)? {
+            if expression.is_match(line, &mut walk.budget).map_err(|_| Inexact::Unknown)? {
                 let end = at.checked_add_signed(offset).filter(|end| *end <= self.lines.len()).or_unknown()?;
                 self.cut(end, sign == '%').or_unknown()?;
                 self.search = if offset > 0 { end + 1 } else { at + 1 };

@@ -137,12 +137,11 @@ impl Search<'_> {
             if found.len() >= self.most {
                 break;
             }
-            let is_match = self.expression.is_match(line).map_err(|_| Inexact::Unknown)?;
+            let is_match = self.expression.is_match(line, &mut walk.budget).map_err(|_| Inexact::Unknown)?;
             if is_match != self.given.has('v') {
                 found.push(at);
             }
         }
-        walk.budget.spend(lines.len() / 16);
         let prefix = if name.is_empty() { String::new() } else { format!("{name}:") };
         if self.given.has('l') || self.given.has('L') {
             if found.is_empty() == self.given.has('L') {

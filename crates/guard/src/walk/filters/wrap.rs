@@ -39,7 +39,7 @@ pub(super) fn fold(walk: &mut ScriptWalk<'_>, _: &str, arguments: &[String]) -> 
                 let kept = held.split_off(blank.map_or(held.len(), |at| at + 1));
                 out.push_str(&held);
                 out.push('\n');
-                walk.budget.spend(kept.len() / 64);
+                walk.work(kept.len() / 64)?;
                 column = columns(&kept);
                 held = kept;
             }

@@ -72,6 +72,7 @@ pub(super) fn sed(walk: &mut ScriptWalk<'_>, _: &str, arguments: &[String]) -> E
     }
     let is_extended = given.has('E') || given.has('r');
     let paths: Vec<String> = given.operands.iter().map(|&path| path.to_owned()).collect();
+    walk.work(1 + text.len() / 16)?;
     let Some(script) = SedScript::parse(walk, &text, is_extended) else {
         // A script that is not known letter by letter leaves its text as it is.
         return if has_mark(&text) { Ok(input_of(walk, &paths)) } else { Err(Inexact::Unknown) };
@@ -103,9 +104,7 @@ pub(super) fn sed(walk: &mut ScriptWalk<'_>, _: &str, arguments: &[String]) -> E
 }
 
 fn input_of(walk: &mut ScriptWalk<'_>, paths: &[String]) -> String {
-    let text = walk.input_of(paths.iter());
-    walk.budget.spend(1 + text.len() / 128);
-    text
+    walk.input_of(paths.iter())
 }
 
 /// `-s` and `-i`: every file by itself. A file that the script has written is rewritten.

@@ -197,8 +197,8 @@ impl<'s> SedRun<'s> {
         let mut at = 0;
         while let Some(command) = script.commands.get(at) {
             self.steps += 1;
-            walk.budget.spend(usize::from(self.steps.is_multiple_of(16)));
-            if self.steps > MOST_STEPS || walk.budget.is_exhausted() || self.space.len() > LONGEST_TEXT {
+            walk.work(usize::from(self.steps.is_multiple_of(8)))?;
+            if self.steps > MOST_STEPS || self.space.len() > LONGEST_TEXT {
                 return Err(Inexact::Unknown);
             }
             let choice = self.choice(walk, command, at, lines)?;
@@ -242,8 +242,7 @@ impl<'s> SedRun<'s> {
         let is_chosen = match address {
             Address::Matching(expression) => {
                 let expression = self.expression(expression)?;
-                let is_match = expression.is_match(&self.space).map_err(|_| Inexact::Unknown)?;
-                walk.budget.spend(self.space.len() / 256);
+                let is_match = expression.is_match(&self.space, &mut walk.budget).map_err(|_| Inexact::Unknown)?;
                 if !is_match && is_vague(&self.space) {
                     return Ok(Choice::Perhaps);
                 }
@@ -325,8 +324,8 @@ impl<'s> SedRun<'s> {
             Verb::Simple(letter) => return self.simple(*letter, at, lines),
             Verb::Substitute(substitution) => self.substitute(walk, substitution)?,
             Verb::Translate(pairs) => {
-                let changed =
-                    |letter: char| pairs.iter().find(|(from, _)| *from == letter).map_or(letter, |(_, to)| *to);
+                walk.work(self.space.len() / 32)?;
+                let changed = |letter: char| pairs.get(&letter).copied().unwrap_or(letter);
                 self.space = self.space.chars().map(changed).collect();
             }
             Verb::Text('a', text) => self.appended.push(text.clone()),
@@ -425,10 +424,12 @@ impl<'s> SedRun<'s> {
             self.print(&space);
         }
         self.push_appended();
-        let before = std::mem::take(&mut self.space);
+        let mut before = std::mem::take(&mut self.space);
         self.read(lines);
         if letter == 'N' {
-            self.space = format!("{before}{}{}", self.mode.end, self.space);
+            before.push(self.mode.end);
+            before.push_str(&self.space);
+            self.space = before;
         }
         Next::Command(at + 1)
     }
