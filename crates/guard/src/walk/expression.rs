@@ -127,7 +127,8 @@ impl Expression {
             }
             None => return None,
         };
-        let may_be_longer = translated.has_alternatives && !translated.has_edges && matches!(engine, Engine::Plain(_));
+        let is_free = !translated.has_edges && matches!(flavor.extent, Extent::Anything | Extent::Start);
+        let may_be_longer = translated.has_alternatives && is_free && matches!(engine, Engine::Plain(_));
         let whole = if may_be_longer { build(&format!(r"\A(?:{})\z", translated.text)) } else { None };
         Some(Self { engine, whole })
     }

@@ -23,7 +23,31 @@ fn ranges(list: &str) -> Option<Vec<(usize, usize)>> {
         ranges.push(range);
     }
     ranges.sort_unstable();
-    Some(ranges)
+    // Ranges that overlap are one, and those that only touch are two.
+    let mut merged: Vec<(usize, usize)> = Vec::new();
+    for (first, last) in ranges {
+        match merged.last_mut() {
+            Some((_, end)) if first <= *end => *end = (*end).max(last),
+            _ => merged.push((first, last)),
+        }
+    }
+    Some(merged)
+}
+
+/// The places between ranges.
+fn gaps(ranges: &[(usize, usize)]) -> Vec<(usize, usize)> {
+    let mut gaps = Vec::new();
+    let mut next = 1;
+    for (first, last) in ranges {
+        if *first > next {
+            gaps.push((next, first - 1));
+        }
+        next = last.saturating_add(1);
+    }
+    if next < usize::MAX {
+        gaps.push((next, usize::MAX));
+    }
+    gaps
 }
 
 pub(super) fn cut(walk: &mut ScriptWalk<'_>, _: &str, arguments: &[String]) -> Exact<String> {
@@ -41,33 +65,30 @@ pub(super) fn cut(walk: &mut ScriptWalk<'_>, _: &str, arguments: &[String]) -> E
     let text = walk.exact_input(&given.operands)?;
     let list = given.value('f').or(given.value('c')).or(given.value('b')).or_unknown()?;
     let ranges = ranges(list).or_unknown()?;
-    // The ranges are in order, so the last one that begins before a place is not always the one that it is in.
-    let mut ends: Vec<(usize, usize)> = Vec::new();
-    for (first, last) in &ranges {
-        match ends.last_mut() {
-            Some((_, end)) if *first <= end.saturating_add(1) => *end = (*end).max(*last),
-            _ => ends.push((*first, *last)),
-        }
-    }
+    let ranges = if given.has('C') { gaps(&ranges) } else { ranges };
     let chosen = |at: usize| {
-        let before = ends.partition_point(|(first, _)| *first <= at);
-        let is_in = before.checked_sub(1).and_then(|before| ends.get(before)).is_some_and(|(_, last)| at <= *last);
-        is_in != given.has('C')
+        let before = ranges.partition_point(|(first, _)| *first <= at);
+        before.checked_sub(1).and_then(|before| ranges.get(before)).is_some_and(|(_, last)| at <= *last)
     };
     let end = line_end(&given);
     let delimiter = given.value('d').unwrap_or("\t");
     let delimiter = if delimiter.is_empty() { "\0" } else { delimiter };
     let by_fields = given.has('f');
     // Letters are bytes to it.
-    if by_fields && delimiter.len() > 1 || !by_fields && (!text.is_ascii() || given.has('O')) {
+    if by_fields && delimiter.len() > 1 || !by_fields && !text.is_ascii() {
         return Err(Inexact::Unknown);
     }
     walk.work(ranges.len() + text.len() / 64)?;
+    if !by_fields {
+        walk.work(ranges.len().saturating_mul(text.matches(end).count()) / 32)?;
+    }
     let joint = given.value('O').unwrap_or(delimiter);
     let mut out = String::new();
     for line in lines_of(&text, end) {
         if !by_fields {
-            out.extend(line.chars().enumerate().filter(|(at, _)| chosen(at + 1)).map(|(_, letter)| letter));
+            let parts = ranges.iter().filter_map(|(first, last)| line.get(first - 1..(*last).min(line.len())));
+            let parts: Vec<&str> = parts.filter(|part| !part.is_empty()).collect();
+            out.push_str(&parts.join(given.value('O').unwrap_or("")));
         } else if line.contains(delimiter) {
             let fields = line.split(delimiter).enumerate().filter(|(at, _)| chosen(at + 1));
             out.push_str(&fields.map(|(_, field)| field).collect::<Vec<_>>().join(joint));

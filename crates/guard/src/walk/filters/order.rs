@@ -63,6 +63,10 @@ pub(super) fn sort(walk: &mut ScriptWalk<'_>, _: &str, arguments: &[String]) -> 
         return Ok(String::new());
     }
     let order = SortOrder::of(&given)?;
+    // Such a call is an error, and prints nothing.
+    if order.keys.iter().any(SortKey::is_contradictory) {
+        return Ok(String::new());
+    }
     let end = line_end(&given);
     let mut lines = lines_of(&text, end);
     walk.work(lines.len().saturating_mul(order.keys.len()) * 2)?;
@@ -203,6 +207,12 @@ impl SortKey {
         key.flags.chars().all(|flag| "nrfVhgbdiMR".contains(flag)).then_some(key)
     }
 
+    /// True if its options ask for several orders at once.
+    fn is_contradictory(&self) -> bool {
+        let has = |letters: &str| letters.chars().any(|letter| self.flags.contains(letter));
+        ["n", "g", "h", "M", "VRdi"].into_iter().filter(|letters| has(letters)).count() > 1
+    }
+
     fn compare(&self, left: &[u8], right: &[u8]) -> Ordering {
         let kind = KINDS.chars().find(|kind| self.flags.contains(*kind));
         let (left_text, right_text) = (String::from_utf8_lossy(left), String::from_utf8_lossy(right));
@@ -211,7 +221,7 @@ impl SortKey {
             Some('h') => human(&left_text).cmp(&human(&right_text)),
             Some('g') => general(&left_text).partial_cmp(&general(&right_text)).unwrap_or(Ordering::Equal),
             Some('M') => month(&left_text).cmp(&month(&right_text)),
-            Some('V') => version::compare(left, right),
+            Some('V') => version::compare(&self.seen(left), &self.seen(right)),
             _ => self.seen(left).cmp(&self.seen(right)),
         };
         if self.flags.contains('r') { order.reverse() } else { order }

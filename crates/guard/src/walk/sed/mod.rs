@@ -3,6 +3,7 @@
 //! For known text the output is exact, or unknown. A line with marks, such as a listing, stays: an address may or may not mean
 //! it, so commands that print or change it are followed, and those that would drop it are not.
 
+mod choose;
 mod parse;
 mod replace;
 mod run;
@@ -118,7 +119,9 @@ fn separately(walk: &mut ScriptWalk<'_>, run: &mut SedRun<'_>, paths: &[String],
             continue;
         }
         let before = std::mem::take(&mut run.out);
+        run.lacks_end = false;
         let outcome = run.lines(walk, &text);
+        run.lacks_end = false;
         let written = std::mem::replace(&mut run.out, before);
         let Some(known) = known else { continue };
         if let Some(suffix) = in_place.filter(|suffix| !suffix.is_empty()) {

@@ -200,6 +200,10 @@ impl SedParser<'_, '_> {
             self.skip(" \t");
         }
         let verb = self.verb()?;
+        // It is an error to leave at more than one line.
+        if second.is_some() && matches!(verb, Verb::Simple('q' | 'Q')) {
+            return None;
+        }
         self.commands.push(SedCommand { first, second, is_open: is_zero, is_negated, verb });
         Some(true)
     }
