@@ -14,6 +14,12 @@ const DEEPEST: usize = 96;
 /// All text that the script puts together and then runs, in bytes.
 const MOST_DERIVED: usize = 512 << 10;
 
+/// Work of text filters over the whole walk, in units of about a microsecond.
+const MOST_TEXT_WORK: usize = 24_000;
+
+/// Work of one filter. A text that needs more is unknown, and the walk goes on.
+const MOST_WORK_A_CALL: usize = 6_000;
+
 /// The detail of a walk by its length: the first steps follow every way, later ones those with values that stand out.
 ///
 /// Ways through a script multiply where loops, functions and doubtful variables meet, and a long script has many of those.
@@ -49,6 +55,8 @@ pub(crate) struct WalkBudget {
     steps_left: usize,
     steps_spent: usize,
     derived_left: usize,
+    work_left: usize,
+    work_left_of_call: usize,
     depth: usize,
     exhausted: Option<&'static str>,
     /// The walk goes one way, so ways cannot multiply.
@@ -59,7 +67,16 @@ impl WalkBudget {
     /// The budget for a text of so many bytes.
     pub(super) fn for_text(bytes: usize) -> Self {
         let steps_left = MOST_STEPS + bytes / BYTES_A_STEP;
-        Self { steps_left, steps_spent: 0, derived_left: MOST_DERIVED, depth: 0, exhausted: None, is_rehearsal: false }
+        Self {
+            steps_left,
+            steps_spent: 0,
+            derived_left: MOST_DERIVED,
+            work_left: MOST_TEXT_WORK,
+            work_left_of_call: MOST_WORK_A_CALL,
+            depth: 0,
+            exhausted: None,
+            is_rehearsal: false,
+        }
     }
 
     /// The budget for a rehearsal, whatever the text.
@@ -90,6 +107,24 @@ impl WalkBudget {
         if !is_enough {
             self.give_up("it has too many steps to follow");
         }
+    }
+
+    /// Begins the work of a text filter.
+    pub(super) fn begin_filter(&mut self) {
+        self.work_left_of_call = MOST_WORK_A_CALL;
+    }
+
+    /// Uses up work of a text filter; false if that is too much for one call, or for all of them. The walk gives up in the
+    /// second case.
+    pub(super) fn work(&mut self, units: usize) -> bool {
+        let is_enough = units <= self.work_left_of_call;
+        let used = units.min(self.work_left_of_call);
+        self.work_left_of_call -= used;
+        if used > self.work_left {
+            self.give_up("it works on too much text");
+        }
+        self.work_left = self.work_left.saturating_sub(used);
+        is_enough && !self.is_exhausted()
     }
 
     /// The detail at this length of the walk.
@@ -170,5 +205,19 @@ mod tests {
         }
         assert!((0..DEEPEST).all(|_| budget.enter()));
         assert!(!budget.enter());
+    }
+
+    #[test]
+    fn one_filter_cannot_use_up_the_work_of_all() {
+        let mut budget = WalkBudget::for_text(0);
+        for _ in 0..MOST_TEXT_WORK / MOST_WORK_A_CALL {
+            budget.begin_filter();
+            assert!(budget.work(MOST_WORK_A_CALL / 2));
+            assert!(!budget.work(MOST_TEXT_WORK), "too much for one call");
+            assert_eq!(budget.exhausted(), None);
+        }
+        budget.begin_filter();
+        assert!(!budget.work(1));
+        assert_eq!(budget.exhausted(), Some("it works on too much text"));
     }
 }

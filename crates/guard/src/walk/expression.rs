@@ -20,8 +20,12 @@ use crate::walk::budget::WalkBudget;
 /// The largest compiled expression, in bytes. Larger ones leave the text unknown.
 const LARGEST_EXPRESSION: usize = 1 << 18;
 
-/// The most steps back of an expression with back-references.
-const MOST_STEPS_BACK: usize = 20_000;
+/// The longest expression, in bytes. Making one takes time by its length.
+const LONGEST_EXPRESSION: usize = 4 << 10;
+
+/// The most steps back of an expression with back-references, and the work of one search with it.
+const MOST_STEPS_BACK: usize = 4_000;
+const BACKTRACKING_WORK: usize = 64;
 
 /// The notation of an expression.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -123,7 +127,8 @@ impl Expression {
             }
             None => return None,
         };
-        let may_be_longer = translated.has_alternatives && !translated.has_edges && matches!(engine, Engine::Plain(_));
+        let is_free = !translated.has_edges && matches!(flavor.extent, Extent::Anything | Extent::Start);
+        let may_be_longer = translated.has_alternatives && is_free && matches!(engine, Engine::Plain(_));
         let whole = if may_be_longer { build(&format!(r"\A(?:{})\z", translated.text)) } else { None };
         Some(Self { engine, whole })
     }
@@ -137,10 +142,13 @@ impl Expression {
     }
 
     /// True if the text has a match.
-    pub(super) fn is_match(&self, text: &str) -> Result<bool, Unfinished> {
+    pub(super) fn is_match(&self, text: &str, budget: &mut WalkBudget) -> Result<bool, Unfinished> {
         match &self.engine {
-            Engine::Plain(regex) => Ok(regex.is_match(text)),
-            Engine::Backtracking(regex) => regex.is_match(text).map_err(|_| Unfinished),
+            Engine::Plain(regex) => budget.work(1 + text.len() / 128).then(|| regex.is_match(text)).ok_or(Unfinished),
+            Engine::Backtracking(regex) => {
+                let is_allowed = budget.work(BACKTRACKING_WORK + text.len() / 32);
+                is_allowed.then(|| regex.is_match(text).ok()).flatten().ok_or(Unfinished)
+            }
         }
     }
 
@@ -151,47 +159,47 @@ impl Expression {
         from: usize,
         budget: &mut WalkBudget,
     ) -> Result<Option<Groups>, Unfinished> {
-        budget.spend(usize::from(from == 0) + text.len() / 256);
-        if budget.is_exhausted() || !text.is_char_boundary(from) {
+        if !text.is_char_boundary(from) {
             return Err(Unfinished);
         }
-        let groups: Groups = match &self.engine {
-            Engine::Plain(regex) => match regex.captures_at(text, from) {
-                Some(found) => found.iter().map(|group| group.map(|group| group.range())).collect(),
-                None => return Ok(None),
-            },
-            Engine::Backtracking(regex) => match regex.captures_from_pos(text, from).map_err(|_| Unfinished)? {
-                Some(found) => found.iter().map(|group| group.map(|group| group.start()..group.end())).collect(),
-                None => return Ok(None),
-            },
+        let groups: Option<Groups> = match &self.engine {
+            Engine::Plain(regex) => regex
+                .captures_at(text, from)
+                .map(|found| found.iter().map(|group| group.map(|group| group.range())).collect()),
+            Engine::Backtracking(regex) => {
+                if !budget.work(BACKTRACKING_WORK + text.len() / 32) {
+                    return Err(Unfinished);
+                }
+                let found = regex.captures_from_pos(text, from).map_err(|_| Unfinished)?;
+                found.map(|found| found.iter().map(|group| group.map(|group| group.start()..group.end())).collect())
+            }
         };
-        Ok(Some(self.longest(text, groups, budget)?))
+        // The work is that of reading up to the end of the match.
+        let end = groups.as_ref().and_then(|groups| groups.first()?.as_ref()).map_or(text.len(), |range| range.end);
+        if !budget.work(1 + end.saturating_sub(from) / 64) {
+            return Err(Unfinished);
+        }
+        groups.map(|groups| self.longest(text, groups, budget)).transpose()
     }
 
     /// The longest match at the place of this one.
     fn longest(&self, text: &str, groups: Groups, budget: &mut WalkBudget) -> Result<Groups, Unfinished> {
         let (Some(whole), Some(Some(first))) = (&self.whole, groups.first()) else { return Ok(groups) };
         let (start, end) = (first.start, first.end);
-        let ends = (end + 1..=text.len()).rev().filter(|end| text.is_char_boundary(*end));
-        for (tries, end) in ends.enumerate() {
-            if tries.is_multiple_of(16) {
-                budget.spend(1 + text.len() / 256);
-                if budget.is_exhausted() {
-                    return Err(Unfinished);
-                }
-            }
-            if let Some(found) = text.get(start..end).and_then(|part| whole.captures(part)) {
-                let moved = |group: regex::Match<'_>| group.start() + start..group.end() + start;
-                return Ok(found.iter().map(|group| group.map(moved)).collect());
-            }
+        if !budget.work((text.len() - end) / 4) {
+            return Err(Unfinished);
         }
-        Ok(groups)
+        let mut ends = (end + 1..=text.len()).rev().filter(|end| text.is_char_boundary(*end));
+        let longer = ends.find_map(|end| whole.captures(text.get(start..end)?));
+        let moved = |group: regex::Match<'_>| group.start() + start..group.end() + start;
+        Ok(longer.map_or(groups, |found| found.iter().map(|group| group.map(moved)).collect()))
     }
 }
 
 impl ScriptWalk<'_> {
     /// An expression of the kind that bash matches with `=~`.
     pub(super) fn expression(&mut self, text: &str, ignore_case: bool) -> Option<Regex> {
+        self.budget.begin_filter();
         let flavor = Flavor { ignore_case, ..Flavor::of(Notation::Extended) };
         self.expression_of(text, flavor)?.plain().cloned()
     }
@@ -203,6 +211,9 @@ impl ScriptWalk<'_> {
             return known.clone();
         }
         self.budget.spend(4);
+        if text.len() > LONGEST_EXPRESSION || !self.budget.work(16 + text.len()) {
+            return None;
+        }
         let made = Expression::new(text, flavor).map(Rc::new);
         self.world.expressions.insert(key, made.clone());
         made

@@ -256,7 +256,7 @@ impl ScriptWalk<'_> {
         if !name.contains(marks::is_wild) || !name.contains(|letter: char| letter.is_alphanumeric()) {
             return None;
         }
-        self.budget.spend(self.world.files.texts.len() / 4);
+        self.budget.spend(self.world.files.texts.len() / 2);
         let is_meant = |path: &str| {
             path.matches('/').count() == pattern.matches('/').count() && crate::pattern::matches(pattern, path)
         };

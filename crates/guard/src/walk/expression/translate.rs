@@ -33,6 +33,8 @@ pub(super) fn translated(text: &str, flavor: Flavor) -> Option<Translated> {
                 flavor,
                 out: Translated::default(),
                 opened: Vec::new(),
+                beginnings: vec![Vec::new()],
+                is_beginning: true,
                 atom: None,
                 is_repeated: false,
             };
@@ -50,6 +52,10 @@ struct Translation<'t> {
     out: Translated,
     /// Where the open groups begin in the translation.
     opened: Vec<usize>,
+    /// The first letters of the alternatives of each open group, and of the whole; none for anything but a letter.
+    beginnings: Vec<Vec<Option<char>>>,
+    /// An alternative has begun, and nothing of it has been read.
+    is_beginning: bool,
     /// Where the last atom begins, if there is one to repeat.
     atom: Option<usize>,
     /// The atom has been repeated already.
@@ -79,22 +85,47 @@ impl Translation<'_> {
                 other => self.push_letter(other),
             }
         }
+        self.end_alternatives();
         self.opened.is_empty().then_some(())
     }
 
+    /// Notes how an alternative begins.
+    fn begin(&mut self, letter: Option<char>) {
+        if std::mem::take(&mut self.is_beginning)
+            && let Some(letters) = self.beginnings.last_mut()
+        {
+            letters.push(letter.map(|letter| letter.to_ascii_lowercase()));
+        }
+    }
+
+    /// The end of a group. Alternatives that all begin with other letters have no longer match than the first one.
+    fn end_alternatives(&mut self) {
+        self.begin(None);
+        let mut letters = self.beginnings.pop().unwrap_or_default();
+        let count = letters.len();
+        letters.sort_unstable();
+        letters.dedup();
+        if count > 1 && (letters.len() < count || letters.contains(&None)) {
+            self.out.has_alternatives = true;
+        }
+    }
+
     fn push_atom(&mut self, text: &str) {
+        self.begin(None);
         self.atom = Some(self.out.text.len());
         self.is_repeated = false;
         self.out.text.push_str(text);
     }
 
     fn push_letter(&mut self, letter: char) {
+        self.begin(Some(letter));
         let mut buffer = [0; 4];
         let escaped = regex::escape(letter.encode_utf8(&mut buffer));
         self.push_atom(&escaped);
     }
 
     fn push_edge(&mut self, text: &str) {
+        self.begin(None);
         self.out.has_edges = true;
         self.out.text.push_str(text);
         self.atom = None;
@@ -104,6 +135,9 @@ impl Translation<'_> {
         if self.opened.len() >= DEEPEST {
             return None;
         }
+        self.begin(None);
+        self.beginnings.push(Vec::new());
+        self.is_beginning = true;
         self.opened.push(self.out.text.len());
         self.out.text.push('(');
         self.atom = None;
@@ -112,13 +146,15 @@ impl Translation<'_> {
 
     fn close(&mut self) -> Option<()> {
         self.atom = Some(self.opened.pop()?);
+        self.end_alternatives();
         self.is_repeated = false;
         self.out.text.push(')');
         Some(())
     }
 
     fn alternative(&mut self) {
-        self.out.has_alternatives = true;
+        self.begin(None);
+        self.is_beginning = true;
         self.out.text.push('|');
         self.atom = None;
     }
@@ -132,6 +168,12 @@ impl Translation<'_> {
             self.push_letter(sign.chars().next()?);
             return Some(());
         };
+        // A letter that may be missing is no beginning.
+        if let Some(last) = self.beginnings.last_mut().and_then(|letters| letters.last_mut())
+            && sign != "+"
+        {
+            *last = None;
+        }
         // A second sign would mean something else here.
         if self.is_repeated {
             if self.out.text.len() > 1 << 14 {

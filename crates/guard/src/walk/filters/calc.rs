@@ -16,7 +16,7 @@ pub(super) fn bc(walk: &mut ScriptWalk<'_>, _: &str, arguments: &[String]) -> Ex
     }
     let mut calculator = Calculator::new(&text);
     calculator.has_scale = given.has('l');
-    walk.budget.spend(text.len() / 32);
+    walk.work(text.len() / 16)?;
     calculator.run()?;
     Ok(calculator.out)
 }

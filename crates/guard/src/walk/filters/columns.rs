@@ -1,4 +1,4 @@
-//! Programs that take lines apart into columns, or put columns together: `cut`, `paste`, `join`, `comm`, `column`.
+//! Programs that take lines apart into columns, or put columns together: `cut`, `paste`, `comm`, `column`.
 
 use std::cmp::Ordering;
 use std::fmt::Write as _;
@@ -23,7 +23,31 @@ fn ranges(list: &str) -> Option<Vec<(usize, usize)>> {
         ranges.push(range);
     }
     ranges.sort_unstable();
-    Some(ranges)
+    // Ranges that overlap are one, and those that only touch are two.
+    let mut merged: Vec<(usize, usize)> = Vec::new();
+    for (first, last) in ranges {
+        match merged.last_mut() {
+            Some((_, end)) if first <= *end => *end = (*end).max(last),
+            _ => merged.push((first, last)),
+        }
+    }
+    Some(merged)
+}
+
+/// The places between ranges.
+fn gaps(ranges: &[(usize, usize)]) -> Vec<(usize, usize)> {
+    let mut gaps = Vec::new();
+    let mut next = 1;
+    for (first, last) in ranges {
+        if *first > next {
+            gaps.push((next, first - 1));
+        }
+        next = last.saturating_add(1);
+    }
+    if next < usize::MAX {
+        gaps.push((next, usize::MAX));
+    }
+    gaps
 }
 
 pub(super) fn cut(walk: &mut ScriptWalk<'_>, _: &str, arguments: &[String]) -> Exact<String> {
@@ -41,24 +65,30 @@ pub(super) fn cut(walk: &mut ScriptWalk<'_>, _: &str, arguments: &[String]) -> E
     let text = walk.exact_input(&given.operands)?;
     let list = given.value('f').or(given.value('c')).or(given.value('b')).or_unknown()?;
     let ranges = ranges(list).or_unknown()?;
+    let ranges = if given.has('C') { gaps(&ranges) } else { ranges };
     let chosen = |at: usize| {
-        let is_in = ranges.iter().any(|(first, last)| (*first..=*last).contains(&at));
-        is_in != given.has('C')
+        let before = ranges.partition_point(|(first, _)| *first <= at);
+        before.checked_sub(1).and_then(|before| ranges.get(before)).is_some_and(|(_, last)| at <= *last)
     };
     let end = line_end(&given);
     let delimiter = given.value('d').unwrap_or("\t");
     let delimiter = if delimiter.is_empty() { "\0" } else { delimiter };
     let by_fields = given.has('f');
     // Letters are bytes to it.
-    if by_fields && delimiter.len() > 1 || !by_fields && (!text.is_ascii() || given.has('O')) {
+    if by_fields && delimiter.len() > 1 || !by_fields && !text.is_ascii() {
         return Err(Inexact::Unknown);
     }
-    walk.budget.spend(ranges.len().saturating_mul(text.len()) / 256);
+    walk.work(ranges.len() + text.len() / 64)?;
+    if !by_fields {
+        walk.work(ranges.len().saturating_mul(text.matches(end).count()) / 32)?;
+    }
     let joint = given.value('O').unwrap_or(delimiter);
     let mut out = String::new();
     for line in lines_of(&text, end) {
         if !by_fields {
-            out.extend(line.chars().enumerate().filter(|(at, _)| chosen(at + 1)).map(|(_, letter)| letter));
+            let parts = ranges.iter().filter_map(|(first, last)| line.get(first - 1..(*last).min(line.len())));
+            let parts: Vec<&str> = parts.filter(|part| !part.is_empty()).collect();
+            out.push_str(&parts.join(given.value('O').unwrap_or("")));
         } else if line.contains(delimiter) {
             let fields = line.split(delimiter).enumerate().filter(|(at, _)| chosen(at + 1));
             out.push_str(&fields.map(|(_, field)| field).collect::<Vec<_>>().join(joint));
@@ -144,148 +174,6 @@ fn delimiters(list: &str) -> Vec<Option<char>> {
     if out.is_empty() { vec![None] } else { out }
 }
 
-/// The options of `join`.
-struct JoinedBy<'g> {
-    separator: Option<&'g str>,
-    places: [usize; 2],
-    /// The columns that are printed; none for the usual ones.
-    format: Option<Vec<(usize, usize)>>,
-    empty: &'g str,
-}
-
-impl JoinedBy<'_> {
-    fn fields<'l>(&self, line: &'l str) -> Vec<&'l str> {
-        match self.separator {
-            Some(separator) => line.split(separator).collect(),
-            None => line.split([' ', '\t']).filter(|field| !field.is_empty()).collect(),
-        }
-    }
-
-    fn line(&self, left: Option<&[&str]>, right: Option<&[&str]>) -> String {
-        let [left_place, right_place] = self.places;
-        let key = match (left, right) {
-            (Some(left), _) => left.get(left_place),
-            (None, Some(right)) => right.get(right_place),
-            _ => None,
-        };
-        let get = |fields: Option<&[&str]>, at: usize| {
-            let field = fields.and_then(|fields| fields.get(at)).copied().filter(|field| !field.is_empty());
-            field.unwrap_or(self.empty).to_owned()
-        };
-        let key = key.map_or_else(String::new, |&key| key.to_owned());
-        let mut parts = Vec::new();
-        if let Some(format) = &self.format {
-            parts.extend(format.iter().map(|(file, at)| match file {
-                0 => key.clone(),
-                1 => get(left, *at),
-                _ => get(right, *at),
-            }));
-        } else {
-            parts.push(key);
-            for (fields, place) in [(left, left_place), (right, right_place)] {
-                let others = fields.unwrap_or(&[]).iter().enumerate().filter(|(at, _)| *at != place);
-                parts.extend(others.map(|(_, field)| (*field).to_owned()));
-            }
-        }
-        format!("{}\n", parts.join(self.separator.unwrap_or(" ")))
-    }
-}
-
-/// The most pairs of lines that `join` makes of one key.
-const MOST_PAIRS: usize = 2_048;
-
-pub(super) fn join(walk: &mut ScriptWalk<'_>, _: &str, arguments: &[String]) -> Exact<String> {
-    let given = Given::read(arguments, "1:2:j:t:a:v:o:e:i", &[("ignore-case", 'i')])?;
-    let [left, right] = given.operands.as_slice() else { return Err(Inexact::Unknown) };
-    let (left, right) = (walk.exact_text(left)?, walk.exact_text(right)?);
-    let place = |letter: char| -> Exact<usize> {
-        let number = given.number(letter)?.or(given.number('j')?).unwrap_or(1);
-        number.checked_sub(1).or_unknown()
-    };
-    let format = match given.value('o') {
-        None => None,
-        Some("auto") => return Err(Inexact::Unknown),
-        Some(list) => Some(list.split([',', ' ']).map(column_of).collect::<Option<Vec<_>>>().or_unknown()?),
-    };
-    let by = JoinedBy {
-        separator: given.value('t').filter(|text| !text.is_empty()),
-        places: [place('1')?, place('2')?],
-        format,
-        empty: given.value('e').unwrap_or(""),
-    };
-    let shows = |letter: char, file: &str| given.options().any(|(own, value)| own == letter && value == file);
-    let key = |fields: &[&str], at: usize| {
-        let key = fields.get(at).copied().unwrap_or("");
-        if given.has('i') { key.to_ascii_lowercase() } else { key.to_owned() }
-    };
-    let [left_place, right_place] = by.places;
-    let lefts: Vec<Vec<&str>> = lines_of(&left, '\n').into_iter().map(|line| by.fields(line)).collect();
-    let rights: Vec<Vec<&str>> = lines_of(&right, '\n').into_iter().map(|line| by.fields(line)).collect();
-    walk.budget.spend(lefts.len() + rights.len());
-    let is_sorted = |lines: &[Vec<&str>], at: usize| lines.is_sorted_by_key(|fields| key(fields, at));
-    // Lines out of order are an error somewhere in the middle.
-    if !is_sorted(&lefts, left_place) || !is_sorted(&rights, right_place) {
-        return Err(Inexact::Unknown);
-    }
-    let pairs = !given.has('v');
-    let (mut out, mut at, mut other) = (String::new(), 0, 0);
-    while at < lefts.len() || other < rights.len() {
-        walk.budget.spend(1);
-        if walk.budget.is_exhausted() || out.len() > crate::walk::LONGEST_TEXT {
-            return Err(Inexact::Unknown);
-        }
-        let order = match (lefts.get(at), rights.get(other)) {
-            (Some(left), Some(right)) => key(left, left_place).cmp(&key(right, right_place)),
-            (Some(_), None) => Ordering::Less,
-            _ => Ordering::Greater,
-        };
-        match order {
-            Ordering::Less => {
-                if shows('a', "1") || shows('v', "1") {
-                    out.push_str(&by.line(lefts.get(at).map(Vec::as_slice), None));
-                }
-                at += 1;
-            }
-            Ordering::Greater => {
-                if shows('a', "2") || shows('v', "2") {
-                    out.push_str(&by.line(None, rights.get(other).map(Vec::as_slice)));
-                }
-                other += 1;
-            }
-            Ordering::Equal => {
-                let wanted = lefts.get(at).map(|fields| key(fields, left_place)).unwrap_or_default();
-                let same = |lines: &[Vec<&str>], from: usize, place: usize| {
-                    lines.iter().skip(from).take_while(|fields| key(fields, place) == wanted).count()
-                };
-                let (left_count, right_count) = (same(&lefts, at, left_place), same(&rights, other, right_place));
-                // So many pairs are longer than any text that is followed.
-                if left_count.saturating_mul(right_count) > MOST_PAIRS {
-                    return Err(Inexact::Unknown);
-                }
-                walk.budget.spend(left_count.saturating_mul(right_count));
-                for left in lefts.iter().skip(at).take(left_count).filter(|_| pairs) {
-                    for right in rights.iter().skip(other).take(right_count) {
-                        out.push_str(&by.line(Some(left), Some(right)));
-                    }
-                }
-                at += left_count;
-                other += right_count;
-            }
-        }
-    }
-    Ok(out)
-}
-
-/// `FILE.FIELD` of `join -o`; `0` is the field that is joined on.
-fn column_of(text: &str) -> Option<(usize, usize)> {
-    if text == "0" {
-        return Some((0, 0));
-    }
-    let (file, field) = text.split_once('.')?;
-    let file = file.parse().ok().filter(|file| matches!(file, 1 | 2))?;
-    Some((file, field.parse::<usize>().ok()?.checked_sub(1)?))
-}
-
 pub(super) fn comm(walk: &mut ScriptWalk<'_>, _: &str, arguments: &[String]) -> Exact<String> {
     let long_names =
         [("output-delimiter", 'O'), ("zero-terminated", 'z'), ("check-order", 'n'), ("nocheck-order", 'N')];
@@ -293,6 +181,7 @@ pub(super) fn comm(walk: &mut ScriptWalk<'_>, _: &str, arguments: &[String]) -> 
     let [left, right] = given.operands.as_slice() else { return Err(Inexact::Unknown) };
     let (left, right) = (walk.exact_text(left)?, walk.exact_text(right)?);
     let end = line_end(&given);
+    walk.work((left.len() + right.len()) / 64)?;
     let (lefts, rights) = (lines_of(&left, end), lines_of(&right, end));
     let (mut lefts, mut rights) = (lefts.into_iter().peekable(), rights.into_iter().peekable());
     let joint = given.value('O').unwrap_or("\t");
@@ -345,7 +234,7 @@ pub(super) fn column(walk: &mut ScriptWalk<'_>, _: &str, arguments: &[String]) -
         return Err(Inexact::Unknown);
     }
     let most = rows.iter().map(Vec::len).max().unwrap_or(0);
-    walk.budget.spend(rows.len().saturating_mul(most) / 16);
+    walk.work(rows.len().saturating_mul(most) / 16)?;
     let mut widths = vec![0; most];
     for row in &rows {
         for (width, cell) in widths.iter_mut().zip(row) {

@@ -31,7 +31,7 @@ fn shown(number: i128, decimals: usize, width: usize) -> String {
     format!("{sign}{text:0>width$}", width = width.saturating_sub(sign.len()))
 }
 
-pub(super) fn seq(_: &mut ScriptWalk<'_>, _: &str, arguments: &[String]) -> Exact<String> {
+pub(super) fn seq(walk: &mut ScriptWalk<'_>, _: &str, arguments: &[String]) -> Exact<String> {
     // A negative number is no option.
     let is_number = |word: &String| decimal(word).is_some();
     let start = arguments.iter().position(is_number).unwrap_or(arguments.len());
@@ -65,6 +65,7 @@ pub(super) fn seq(_: &mut ScriptWalk<'_>, _: &str, arguments: &[String]) -> Exac
     if count > MOST_NUMBERS {
         return Err(Inexact::Unknown);
     }
+    walk.work(usize::try_from(count).unwrap_or(0) / 4)?;
     let cut = 10_i128.pow(u32::try_from(scale - decimals).unwrap_or(0));
     let values = (0..count).map(|at| (from + at * by) / cut);
     let plain: Vec<String> = values.clone().map(|value| shown(value, decimals, 0)).collect();
@@ -190,8 +191,8 @@ pub(super) fn factor(walk: &mut ScriptWalk<'_>, _: &str, arguments: &[String]) -
             }
             divisor += if divisor == 2 { 1 } else { 2 };
         }
-        walk.budget.spend(usize::try_from(divisor / 256).unwrap_or(1) + 1);
-        if walk.budget.is_exhausted() || out.len() > LONGEST_TEXT {
+        walk.work(usize::try_from(divisor / 256).unwrap_or(1) + 1)?;
+        if out.len() > LONGEST_TEXT {
             return Err(Inexact::Unknown);
         }
         if rest > 1 {

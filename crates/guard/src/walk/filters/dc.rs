@@ -55,8 +55,8 @@ impl DcMachine {
     fn run(&mut self, walk: &mut ScriptWalk<'_>, program: &str) -> Exact<()> {
         let mut rest = program;
         while let Some(letter) = rest.chars().next() {
-            walk.budget.spend(1);
-            if walk.budget.is_exhausted() || self.out.len() > LONGEST_TEXT || self.stack.len() > 1000 {
+            walk.work(1)?;
+            if self.out.len() > LONGEST_TEXT || self.stack.len() > 1000 {
                 return Err(Inexact::Unknown);
             }
             let digits =
@@ -64,6 +64,7 @@ impl DcMachine {
             let digits = digits.unwrap_or(rest.len());
             if digits > 0 {
                 let (number, after) = rest.split_at(digits);
+                walk.work(digits.saturating_mul(digits) / 4096)?;
                 self.push_number(number, after)?;
                 rest = after;
                 continue;
@@ -171,6 +172,34 @@ impl DcMachine {
         }
     }
 
+    /// A number is printed as the bytes that it is made of.
+    fn print_bytes(&mut self) -> Exact<()> {
+        match self.stack.pop().or_unknown()? {
+            DcValue::Text(text) => self.out.extend(text.bytes()),
+            DcValue::Large(bytes) => self.out.extend(bytes),
+            DcValue::Number(number) => {
+                let bytes = number.unsigned_abs().to_be_bytes();
+                let zeros = bytes.iter().take_while(|byte| **byte == 0).count();
+                self.out.extend(bytes.get(zeros..).unwrap_or(&[]));
+            }
+        }
+        Ok(())
+    }
+
+    fn calculate(&mut self, sign: char) -> Exact<()> {
+        let (right, left) = (self.number()?, self.number()?);
+        let value = match sign {
+            '+' => left.checked_add(right),
+            '-' => left.checked_sub(right),
+            '*' => left.checked_mul(right),
+            '/' => left.checked_div(right),
+            '%' => left.checked_rem(right),
+            _ => u32::try_from(right).ok().and_then(|power| left.checked_pow(power)),
+        };
+        self.stack.push(DcValue::Number(value.or_unknown()?));
+        Ok(())
+    }
+
     fn command(&mut self, letter: char) -> Exact<()> {
         match letter {
             'p' | 'n' => {
@@ -188,16 +217,7 @@ impl DcMachine {
                     self.out.extend(format!("{line}\n").bytes());
                 }
             }
-            // A number is printed as the bytes that it is made of.
-            'P' => match self.stack.pop().or_unknown()? {
-                DcValue::Text(text) => self.out.extend(text.bytes()),
-                DcValue::Large(bytes) => self.out.extend(bytes),
-                DcValue::Number(number) => {
-                    let bytes = number.unsigned_abs().to_be_bytes();
-                    let zeros = bytes.iter().take_while(|byte| **byte == 0).count();
-                    self.out.extend(bytes.get(zeros..).unwrap_or(&[]));
-                }
-            },
+            'P' => self.print_bytes()?,
             'd' => {
                 let value = self.stack.last().cloned().or_unknown()?;
                 self.stack.push(value);
@@ -223,18 +243,7 @@ impl DcMachine {
                 let depth = i128::try_from(self.stack.len()).map_err(|_| Inexact::Unknown)?;
                 self.stack.push(DcValue::Number(depth));
             }
-            '+' | '-' | '*' | '/' | '%' | '^' => {
-                let (right, left) = (self.number()?, self.number()?);
-                let value = match letter {
-                    '+' => left.checked_add(right),
-                    '-' => left.checked_sub(right),
-                    '*' => left.checked_mul(right),
-                    '/' => left.checked_div(right),
-                    '%' => left.checked_rem(right),
-                    _ => u32::try_from(right).ok().and_then(|power| left.checked_pow(power)),
-                };
-                self.stack.push(DcValue::Number(value.or_unknown()?));
-            }
+            '+' | '-' | '*' | '/' | '%' | '^' => self.calculate(letter)?,
             _ => return Err(Inexact::Unknown),
         }
         Ok(())

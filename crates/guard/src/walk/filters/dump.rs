@@ -98,27 +98,7 @@ pub(super) fn od(walk: &mut ScriptWalk<'_>, _: &str, arguments: &[String]) -> Ex
     ];
     let given = Given::read(arguments, "A:t:j:N:w::vabcdosx", &long_names)?;
     let text = walk.exact_input(&given.operands)?;
-    let kinds: Vec<&str> = given
-        .options()
-        .filter_map(|(letter, value)| match letter {
-            't' => Some(value),
-            'a' => Some("a"),
-            'b' => Some("o1"),
-            'c' => Some("c"),
-            'd' => Some("u2"),
-            'o' => Some("o2"),
-            's' => Some("d2"),
-            'x' => Some("x2"),
-            _ => None,
-        })
-        .collect();
-    // Several kinds at once make columns as wide as the widest.
-    let unit = match kinds.as_slice() {
-        [] => Unit::named("o2"),
-        [only] => Unit::named(only),
-        _ => None,
-    };
-    let unit = unit.or_unknown()?;
+    let unit = unit_asked(&given).or_unknown()?;
     let size = |letter: char| match given.value(letter) {
         Some(value) => count_of(value).map(|(_, count)| Some(count)).or_unknown(),
         None => Ok(None),
@@ -142,16 +122,15 @@ pub(super) fn od(walk: &mut ScriptWalk<'_>, _: &str, arguments: &[String]) -> Ex
     };
     let mut out = String::new();
     let mut last: Option<&[u8]> = None;
-    let mut is_starred = false;
     for (row, chunk) in bytes.chunks(width).enumerate() {
+        // Lines like the one before are a star, whatever their number.
         if !given.has('v') && last == Some(chunk) && chunk.len() == width {
-            if !is_starred {
+            if !out.ends_with("\n*\n") {
                 out.push_str("*\n");
             }
-            is_starred = true;
             continue;
         }
-        (last, is_starred) = (Some(chunk), false);
+        last = Some(chunk);
         out.push_str(&address(skipped + row * width));
         for part in chunk.chunks(unit.size) {
             let _ = write!(out, "{:>width$}", unit.shown(part), width = unit.width);
@@ -162,10 +141,27 @@ pub(super) fn od(walk: &mut ScriptWalk<'_>, _: &str, arguments: &[String]) -> Ex
         }
     }
     if given.value('A') != Some("n") {
-        out.push_str(&address(skipped + bytes.len()));
-        out.push('\n');
+        let _ = writeln!(out, "{}", address(skipped + bytes.len()));
     }
     Ok(out)
+}
+
+/// The unit that the options of `od` ask for.
+fn unit_asked(given: &Given<'_>) -> Option<Unit> {
+    let mut kinds = given.options().filter_map(|(letter, value)| match letter {
+        't' => Some(value),
+        'a' => Some("a"),
+        'b' => Some("o1"),
+        'c' => Some("c"),
+        'd' => Some("u2"),
+        'o' => Some("o2"),
+        's' => Some("d2"),
+        'x' => Some("x2"),
+        _ => None,
+    });
+    let kind = kinds.next().unwrap_or("o2");
+    // Several kinds at once make columns as wide as the widest.
+    if kinds.next().is_some() { None } else { Unit::named(kind) }
 }
 
 fn visible(byte: u8) -> char {

@@ -8,6 +8,8 @@ enum SetPart {
     Bytes(Vec<u8>),
     /// `[:lower:]` or `[:upper:]`, which change case if they stand in both sets.
     Case(Vec<u8>),
+    /// Any other class.
+    Class(Vec<u8>),
     /// `[c*]`: as often as the first set is longer.
     Filling(u8),
 }
@@ -48,6 +50,9 @@ pub(super) fn tr(walk: &mut ScriptWalk<'_>, _: &str, arguments: &[String]) -> Ex
         None => return Err(Inexact::Unknown),
         Some(second) => {
             let mut to = bytes_of(second, from.len()).or_unknown()?;
+            if !is_translation(&first, second, &to, given.has('c') || given.has('C')) {
+                return Err(Inexact::Unknown);
+            }
             if given.has('t') {
                 from.truncate(to.len());
             }
@@ -62,6 +67,11 @@ pub(super) fn tr(walk: &mut ScriptWalk<'_>, _: &str, arguments: &[String]) -> Ex
         }
     }
     let is_squeezed: Vec<bool> = (0..=u8::MAX).map(|byte| given.has('s') && squeezed.contains(&byte)).collect();
+    text_of(mapped(&text, &map, &is_squeezed))
+}
+
+/// The bytes of a text behind the map, without repeats of those that are squeezed.
+fn mapped(text: &str, map: &[Option<u8>], is_squeezed: &[bool]) -> Vec<u8> {
     let mut out: Vec<u8> = Vec::with_capacity(text.len());
     for byte in text.bytes() {
         let Some(byte) = map.get(usize::from(byte)).copied().flatten() else { continue };
@@ -70,7 +80,16 @@ pub(super) fn tr(walk: &mut ScriptWalk<'_>, _: &str, arguments: &[String]) -> Ex
             out.push(byte);
         }
     }
-    text_of(out)
+    out
+}
+
+/// True if the sets can be translated into each other. Classes are an error where they do not change case.
+fn is_translation(first: &[SetPart], second: &[SetPart], to: &[u8], is_complement: bool) -> bool {
+    let has_class = |parts: &[SetPart]| parts.iter().any(|part| matches!(part, SetPart::Class(_)));
+    let cases = |parts: &[SetPart]| parts.iter().filter(|part| matches!(part, SetPart::Case(_))).count();
+    let is_one = to.iter().all(|byte| Some(byte) == to.first());
+    let complements_class = is_complement && (has_class(first) || cases(first) > 0);
+    !has_class(second) && cases(second) <= cases(first) && (!complements_class || is_one)
 }
 
 fn set(map: &mut [Option<u8>], from: u8, to: Option<u8>) {
@@ -84,14 +103,14 @@ fn bytes_of(parts: &[SetPart], length: usize) -> Option<Vec<u8>> {
     let fixed: usize = parts
         .iter()
         .map(|part| match part {
-            SetPart::Bytes(bytes) | SetPart::Case(bytes) => bytes.len(),
+            SetPart::Bytes(bytes) | SetPart::Case(bytes) | SetPart::Class(bytes) => bytes.len(),
             SetPart::Filling(_) => 0,
         })
         .sum();
     let mut out = Vec::new();
     for part in parts {
         match part {
-            SetPart::Bytes(bytes) | SetPart::Case(bytes) => out.extend(bytes),
+            SetPart::Bytes(bytes) | SetPart::Case(bytes) | SetPart::Class(bytes) => out.extend(bytes),
             SetPart::Filling(byte) => {
                 let count = length.saturating_sub(fixed);
                 out.extend(std::iter::repeat_n(*byte, count));
@@ -140,7 +159,7 @@ fn bracketed(after: &[SetByte]) -> Exact<Option<(SetPart, &[SetByte])>> {
         let name = plain(inside.get(..end).unwrap_or(&[]));
         let bytes = class(&name).or_unknown()?;
         let part =
-            if matches!(name.as_str(), "lower" | "upper") { SetPart::Case(bytes) } else { SetPart::Bytes(bytes) };
+            if matches!(name.as_str(), "lower" | "upper") { SetPart::Case(bytes) } else { SetPart::Class(bytes) };
         return Ok(Some((part, inside.get(end + 2..).unwrap_or(&[]))));
     }
     match after {

@@ -113,8 +113,8 @@ impl MacroProcessor {
     /// The next text that no macro changes any more.
     fn next_piece(&mut self, walk: &mut ScriptWalk<'_>) -> Exact<Option<Piece>> {
         loop {
-            walk.budget.spend(usize::from(self.input.len().is_multiple_of(8)));
-            if walk.budget.is_exhausted() || self.input.len() > LONGEST_TEXT {
+            walk.work(usize::from(self.input.len().is_multiple_of(4)))?;
+            if self.input.len() > LONGEST_TEXT {
                 return Err(Inexact::Unknown);
             }
             let Some(letter) = self.input.pop() else { return Ok(None) };
@@ -255,7 +255,6 @@ impl MacroProcessor {
 
     fn builtin(&mut self, walk: &mut ScriptWalk<'_>, name: &str, arguments: &[String]) -> Exact<String> {
         let argument = |at: usize| arguments.get(at).map_or("", String::as_str);
-        let number = |at: usize| argument(at).trim().parse::<i64>().map_err(|_| Inexact::Unknown);
         Ok(match name {
             "define" | "pushdef" => {
                 self.macros.insert(argument(0).to_owned(), argument(1).to_owned());
@@ -270,34 +269,15 @@ impl MacroProcessor {
                 let is_known = self.macros.contains_key(argument(0)) || BUILTINS.contains(&argument(0));
                 argument(if is_known { 1 } else { 2 }).to_owned()
             }
-            "ifelse" => chosen(arguments).to_owned(),
-            "len" => argument(0).chars().count().to_string(),
-            "incr" => number(0)?.saturating_add(1).to_string(),
-            "decr" => number(0)?.saturating_sub(1).to_string(),
-            "eval" if arguments.len() == 1 => calc::evaluate(argument(0))?.to_string(),
-            "index" => match argument(0).find(argument(1)) {
-                Some(at) => argument(0).get(..at).map_or(0, |before| before.chars().count()).to_string(),
-                None => "-1".to_owned(),
-            },
-            "substr" => {
-                let from = usize::try_from(number(1)?).map_err(|_| Inexact::Unknown)?;
-                let most = if arguments.len() > 2 { usize::try_from(number(2)?).unwrap_or(0) } else { usize::MAX };
-                argument(0).chars().skip(from).take(most).collect()
+            "ifelse" | "len" | "incr" | "decr" | "eval" | "index" | "substr" | "translit" => {
+                text_builtin(name, arguments)?
             }
-            "translit" => translit(argument(0), argument(1), argument(2)).or_unknown()?,
             "dnl" => {
                 while self.input.pop().is_some_and(|letter| letter != '\n') {}
                 String::new()
             }
             "changequote" => {
-                let sign = |at: usize, usual: char| -> Exact<char> {
-                    match argument(at).chars().collect::<Vec<_>>().as_slice() {
-                        [] if arguments.is_empty() => Ok(usual),
-                        [only] => Ok(*only),
-                        _ => Err(Inexact::Unknown),
-                    }
-                };
-                self.quotes = (sign(0, '`')?, sign(1, '\'')?);
+                self.quotes = quotes_of(arguments).or_unknown()?;
                 String::new()
             }
             "include" | "sinclude" => walk.exact_text(argument(0))?.to_string(),
@@ -329,6 +309,42 @@ impl MacroProcessor {
             _ => return Err(Inexact::Unknown),
         })
     }
+}
+
+/// The signs that quote from now on, each one letter.
+fn quotes_of(arguments: &[String]) -> Option<(char, char)> {
+    match arguments {
+        [] => Some(('`', '\'')),
+        [open, close] => {
+            let only = |text: &String| text.chars().next().filter(|letter| letter.len_utf8() == text.len());
+            Some((only(open)?, only(close)?))
+        }
+        _ => None,
+    }
+}
+
+/// Builtins that only look at their arguments.
+fn text_builtin(name: &str, arguments: &[String]) -> Exact<String> {
+    let argument = |at: usize| arguments.get(at).map_or("", String::as_str);
+    let number = |at: usize| argument(at).trim().parse::<i64>().map_err(|_| Inexact::Unknown);
+    Ok(match name {
+        "ifelse" => chosen(arguments).to_owned(),
+        "len" => argument(0).chars().count().to_string(),
+        "incr" => number(0)?.saturating_add(1).to_string(),
+        "decr" => number(0)?.saturating_sub(1).to_string(),
+        "eval" if arguments.len() == 1 => calc::evaluate(argument(0))?.to_string(),
+        "index" => match argument(0).find(argument(1)) {
+            Some(at) => argument(0).get(..at).map_or(0, |before| before.chars().count()).to_string(),
+            None => "-1".to_owned(),
+        },
+        "substr" => {
+            let from = usize::try_from(number(1)?).map_err(|_| Inexact::Unknown)?;
+            let most = if arguments.len() > 2 { usize::try_from(number(2)?).unwrap_or(0) } else { usize::MAX };
+            argument(0).chars().skip(from).take(most).collect()
+        }
+        "translit" => translit(argument(0), argument(1), argument(2)).or_unknown()?,
+        _ => return Err(Inexact::Unknown),
+    })
 }
 
 /// Text that is read, and whether it may be a sign between arguments.

@@ -25,16 +25,7 @@ fn filter_named(name: &str) -> Option<Filter> {
             Some(joined(operands(arguments).take(1).map(|path| base_name(&walk.world.concrete(path)).to_owned())))
         },
         "realpath" => |walk, _, arguments| Some(joined(operands(arguments).map(|path| walk.real_path(path)))),
-        // Without an option it prints where a link points to, which is something else than the link.
-        "readlink" => |walk, _, arguments| {
-            let follows = arguments.iter().any(|word| {
-                word.starts_with("--canon")
-                    || word.starts_with('-') && !word.starts_with("--") && word.contains(['f', 'e', 'm'])
-            });
-            let is_link = |walk: &mut ScriptWalk<'_>, path: &&String| walk.real_path(path) != walk.absolute(path);
-            let is_known = operands(arguments).all(|path| is_link(walk, &path));
-            (follows || is_known).then(|| joined(operands(arguments).map(|path| walk.real_path(path))))
-        },
+        "readlink" => |walk, _, arguments| walk.readlink(arguments),
         "base64" | "gbase64" | "openssl" | "base32" | "basenc" | "xxd" => {
             |walk, name, arguments| Some(walk.decode_input(name, arguments))
         }
@@ -102,6 +93,16 @@ impl ScriptWalk<'_> {
     /// The text that a program of this name makes of marked text; none if that is not known.
     pub(super) fn marked_filter(&mut self, name: &str, arguments: &[String]) -> Option<String> {
         filter_named(name)?(self, name, arguments)
+    }
+
+    /// Without an option it prints where a link points to, which is something else than the link.
+    fn readlink(&mut self, arguments: &[String]) -> Option<String> {
+        let follows = arguments.iter().any(|word| {
+            word.starts_with("--canon")
+                || word.starts_with('-') && !word.starts_with("--") && word.contains(['f', 'e', 'm'])
+        });
+        let is_known = operands(arguments).all(|path| self.real_path(path) != self.absolute(path));
+        (follows || is_known).then(|| joined(operands(arguments).map(|path| self.real_path(path))))
     }
 
     fn tee(&mut self, arguments: &[String]) -> String {

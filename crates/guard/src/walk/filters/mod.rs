@@ -10,6 +10,8 @@ mod dc;
 mod dump;
 mod encode;
 mod expr;
+mod getopt;
+mod join;
 mod letters;
 mod lines;
 mod m4;
@@ -52,7 +54,7 @@ fn exact_filter(name: &str) -> Option<ExactFilter> {
         "comm" => columns::comm,
         "cut" => columns::cut,
         "paste" => columns::paste,
-        "join" => columns::join,
+        "join" => join::join,
         "column" => columns::column,
         "fold" => wrap::fold,
         "fmt" => wrap::fmt,
@@ -79,7 +81,7 @@ fn exact_filter(name: &str) -> Option<ExactFilter> {
         "dirname" | "basename" => names::dirname_or_basename,
         "pathchk" => |_, _, _| Ok(String::new()),
         "date" => words::date,
-        "getopt" => words::getopt,
+        "getopt" => getopt::getopt,
         "envsubst" => words::envsubst,
         "yes" => words::yes,
         _ => return None,
@@ -90,6 +92,7 @@ impl ScriptWalk<'_> {
     /// The text that a program of this name writes; none if that is not known.
     pub(crate) fn filter(&mut self, name: &str, words: &[String]) -> Option<String> {
         let arguments = words.get(1..).unwrap_or(&[]);
+        self.budget.begin_filter();
         let exact = exact_filter(name).map_or(Err(Inexact::Marked), |filter| filter(self, name, arguments));
         let text = match exact {
             Ok(text) => text,
@@ -127,8 +130,13 @@ impl ScriptWalk<'_> {
     /// The text of a file, or of standard input for `-`, if it has no marks.
     fn exact_text(&mut self, path: &str) -> Exact<Rc<str>> {
         let text = if path == "-" { Rc::clone(&self.world.shell.input) } else { self.read_file(path) };
-        self.budget.spend(1 + text.len() / 128);
-        if has_mark(&text) || self.budget.is_exhausted() { Err(Inexact::Marked) } else { Ok(text) }
+        self.work(1 + text.len() / 256)?;
+        if has_mark(&text) { Err(Inexact::Marked) } else { Ok(text) }
+    }
+
+    /// Uses up work of a filter, in units of about a microsecond. Too much of it leaves the output unknown.
+    pub(super) fn work(&mut self, units: usize) -> Exact<()> {
+        if self.budget.work(units) { Ok(()) } else { Err(Inexact::Unknown) }
     }
 
     /// The texts of these files one behind the other, or standard input, if they have no marks.

@@ -63,9 +63,13 @@ pub(super) fn sort(walk: &mut ScriptWalk<'_>, _: &str, arguments: &[String]) -> 
         return Ok(String::new());
     }
     let order = SortOrder::of(&given)?;
+    // Such a call is an error, and prints nothing.
+    if order.keys.iter().any(SortKey::is_contradictory) {
+        return Ok(String::new());
+    }
     let end = line_end(&given);
     let mut lines = lines_of(&text, end);
-    walk.budget.spend(lines.len() / 2);
+    walk.work(lines.len().saturating_mul(order.keys.len()) * 2)?;
     let is_random = order.keys.iter().any(|key| key.flags.contains('R'));
     if lines.len() > 1 && (is_random || given.has('m') && given.operands.len() > 1) {
         return Err(Inexact::Unknown);
@@ -203,6 +207,12 @@ impl SortKey {
         key.flags.chars().all(|flag| "nrfVhgbdiMR".contains(flag)).then_some(key)
     }
 
+    /// True if its options ask for several orders at once.
+    fn is_contradictory(&self) -> bool {
+        let has = |letters: &str| letters.chars().any(|letter| self.flags.contains(letter));
+        ["n", "g", "h", "M", "VRdi"].into_iter().filter(|letters| has(letters)).count() > 1
+    }
+
     fn compare(&self, left: &[u8], right: &[u8]) -> Ordering {
         let kind = KINDS.chars().find(|kind| self.flags.contains(*kind));
         let (left_text, right_text) = (String::from_utf8_lossy(left), String::from_utf8_lossy(right));
@@ -211,7 +221,7 @@ impl SortKey {
             Some('h') => human(&left_text).cmp(&human(&right_text)),
             Some('g') => general(&left_text).partial_cmp(&general(&right_text)).unwrap_or(Ordering::Equal),
             Some('M') => month(&left_text).cmp(&month(&right_text)),
-            Some('V') => version::compare(left, right),
+            Some('V') => version::compare(&self.seen(left), &self.seen(right)),
             _ => self.seen(left).cmp(&self.seen(right)),
         };
         if self.flags.contains('r') { order.reverse() } else { order }
@@ -331,7 +341,7 @@ pub(super) fn tsort(walk: &mut ScriptWalk<'_>, _: &str, arguments: &[String]) ->
     let given = Given::read(arguments, "", &[])?;
     let text = walk.exact_input(&given.operands)?;
     let words: Vec<&str> = text.split_ascii_whitespace().collect();
-    walk.budget.spend(words.len() / 4);
+    walk.work(words.len() / 2)?;
     let mut names: BTreeMap<&str, (usize, Vec<&str>)> = BTreeMap::new();
     for pair in words.chunks(2) {
         let [before, after] = pair else { return Err(Inexact::Unknown) };

@@ -150,16 +150,30 @@ impl LineSplit<'_> {
         (self.pieces.len() < MOST_PIECES).then_some(())
     }
 
+    /// Follows a pattern for the n-th time; false if there is no such line.
+    fn cut_once(&mut self, walk: &mut ScriptWalk<'_>, pattern: &str, round: usize) -> Exact<bool> {
+        if pattern.starts_with(['/', '%']) {
+            return self.cut_at_match(walk, pattern);
+        }
+        let line = pattern.parse::<usize>().ok().and_then(|line| line.checked_mul(round));
+        let end = line.and_then(|line| line.checked_sub(1)).or_unknown()?;
+        let is_there = end < self.lines.len() && end >= self.written;
+        if is_there {
+            self.cut(end, false).or_unknown()?;
+            self.search = end + 1;
+        }
+        Ok(is_there)
+    }
+
     /// `/expression/offset` or `%expression%offset`; false if no line matches.
     fn cut_at_match(&mut self, walk: &mut ScriptWalk<'_>, pattern: &str) -> Exact<bool> {
         let sign = pattern.chars().next().or_unknown()?;
         let (expression, offset) = pattern.get(1..).and_then(|rest| rest.rsplit_once(sign)).or_unknown()?;
         let offset = if offset.is_empty() { 0 } else { offset.parse::<isize>().map_err(|_| Inexact::Unknown)? };
         let expression = walk.expression_of(expression, Flavor::of(Notation::Basic)).or_unknown()?;
-        walk.budget.spend(1 + self.lines.len() / 16);
         for (at, line) in self.lines.iter().enumerate().skip(self.search) {
             let line = line.strip_suffix('\n').unwrap_or(line);
-            if expression.is_match(line).map_err(|_| Inexact::Unknown)? {
+            if expression.is_match(line, &mut walk.budget).map_err(|_| Inexact::Unknown)? {
                 let end = at.checked_add_signed(offset).filter(|end| *end <= self.lines.len()).or_unknown()?;
                 self.cut(end, sign == '%').or_unknown()?;
                 self.search = if offset > 0 { end + 1 } else { at + 1 };
@@ -202,18 +216,7 @@ pub(super) fn csplit(walk: &mut ScriptWalk<'_>, _: &str, arguments: &[String]) -
             words.next();
         }
         for round in 1..=most.min(MOST_PIECES) {
-            let is_done = if pattern.starts_with(['/', '%']) {
-                split.cut_at_match(walk, pattern)?
-            } else {
-                let line = pattern.parse::<usize>().ok().and_then(|line| line.checked_mul(round));
-                let end = line.and_then(|line| line.checked_sub(1)).or_unknown()?;
-                let is_there = end < split.lines.len() && end >= split.written;
-                if is_there {
-                    split.cut(end, false).or_unknown()?;
-                    split.search = end + 1;
-                }
-                is_there
-            };
+            let is_done = split.cut_once(walk, pattern, round)?;
             // Anything that is not found is an error, unless it is asked for as often as it is there.
             match (is_done, is_open) {
                 (true, _) => {}

@@ -97,13 +97,8 @@ pub(super) fn grep(walk: &mut ScriptWalk<'_>, name: &str, arguments: &[String]) 
         },
         ..Flavor::of(notation)
     };
-    // Numbers of groups would not be right behind the first pattern.
-    if patterns.len() > 1 && notation != Notation::Fixed && patterns.iter().any(|pattern| pattern.contains('\\')) {
-        let is_reference =
-            |pattern: &String| pattern.as_bytes().windows(2).any(|pair| matches!(pair, [b'\\', b'1'..=b'9']));
-        if patterns.iter().any(is_reference) || notation == Notation::Perl {
-            return Err(Inexact::Unknown);
-        }
+    if !can_be_joined(&patterns, notation) {
+        return Err(Inexact::Unknown);
     }
     let expression = walk.expression_of(&patterns.join("\n"), flavor).or_unknown()?;
     let around = given.number('C')?.unwrap_or(0);
@@ -122,6 +117,18 @@ pub(super) fn grep(walk: &mut ScriptWalk<'_>, name: &str, arguments: &[String]) 
     Ok(if given.has('q') { String::new() } else { out })
 }
 
+/// True if several patterns can be alternatives of one. Numbers of groups would not be right behind the first.
+fn can_be_joined(patterns: &[String], notation: Notation) -> bool {
+    let has_reference =
+        |pattern: &String| pattern.as_bytes().windows(2).any(|pair| matches!(pair, [b'\\', b'1'..=b'9']));
+    match notation {
+        _ if patterns.len() < 2 => true,
+        Notation::Fixed => true,
+        Notation::Perl => false,
+        Notation::Basic | Notation::Extended => !patterns.iter().any(has_reference),
+    }
+}
+
 impl Search<'_> {
     fn file(&self, walk: &mut ScriptWalk<'_>, text: &str, name: &str, shown: &str, out: &mut String) -> Exact<()> {
         let lines = lines_of(text, self.end);
@@ -130,12 +137,11 @@ impl Search<'_> {
             if found.len() >= self.most {
                 break;
             }
-            let is_match = self.expression.is_match(line).map_err(|_| Inexact::Unknown)?;
+            let is_match = self.expression.is_match(line, &mut walk.budget).map_err(|_| Inexact::Unknown)?;
             if is_match != self.given.has('v') {
                 found.push(at);
             }
         }
-        walk.budget.spend(lines.len() / 16);
         let prefix = if name.is_empty() { String::new() } else { format!("{name}:") };
         if self.given.has('l') || self.given.has('L') {
             if found.is_empty() == self.given.has('L') {

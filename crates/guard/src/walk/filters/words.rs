@@ -1,11 +1,9 @@
-//! Programs that print their words: `date`, `getopt`, `envsubst`, `yes`.
+//! Programs that print their words: `date`, `envsubst`, `yes`.
 
-use super::options::{Exact, Given, Inexact, OrUnknown};
+use super::options::{Exact, Given, Inexact};
 use crate::marks::{SOME, UNKNOWN, has_mark};
 use crate::walk::ScriptWalk;
 use crate::walk::filters::joined;
-use std::fmt::Write as _;
-
 /// The most lines of `yes` that are known.
 const MOST_YES: usize = 64;
 
@@ -98,111 +96,4 @@ fn replaced(text: &str, mut value: impl FnMut(&str) -> String) -> String {
     }
     out.push_str(rest);
     out
-}
-
-/// The options of a call of `getopt`, ordered and quoted.
-pub(super) fn getopt(_: &mut ScriptWalk<'_>, _: &str, arguments: &[String]) -> Exact<String> {
-    if arguments.iter().any(|word| has_mark(word)) {
-        return Err(Inexact::Marked);
-    }
-    let (mut letters, mut long_names, mut is_quoted) = (None, String::new(), true);
-    let mut words = arguments.iter();
-    loop {
-        let word = words.next().or_unknown()?;
-        match word.as_str() {
-            "--" => break,
-            "-o" | "--options" => letters = words.next().cloned(),
-            "-l" | "--long" | "--longoptions" => {
-                long_names.push_str(words.next().or_unknown()?);
-                long_names.push(',');
-            }
-            "-n" | "--name" => drop(words.next()),
-            "-u" => is_quoted = false,
-            flag if flag.starts_with("-o") => letters = flag.get(2..).map(str::to_owned),
-            flag if flag.starts_with("--options=") => letters = flag.split_once('=').map(|(_, value)| value.to_owned()),
-            flag if flag.starts_with("--long") && flag.contains('=') => {
-                long_names.push_str(flag.split_once('=').map_or("", |(_, value)| value));
-                long_names.push(',');
-            }
-            flag if flag.starts_with('-') => return Err(Inexact::Unknown),
-            // The old form has the letters first and quotes nothing.
-            _ if letters.is_none() => {
-                letters = Some(word.clone());
-                is_quoted = false;
-                break;
-            }
-            _ => return Err(Inexact::Unknown),
-        }
-    }
-    let letters = letters.or_unknown()?;
-    if letters.starts_with(['+', '-']) {
-        return Err(Inexact::Unknown);
-    }
-    let quote = |word: &str| if is_quoted { format!("'{}'", word.replace('\'', "'\\''")) } else { word.to_owned() };
-    let mut out = String::new();
-    let mut operands = Vec::new();
-    let mut rest = words.as_slice();
-    if rest.first().is_some_and(|word| word == "--") && !is_quoted {
-        rest = rest.get(1..).unwrap_or(&[]);
-    }
-    while let Some((word, after)) = rest.split_first() {
-        rest = after;
-        if word == "--" {
-            operands.extend(rest.iter());
-            break;
-        }
-        if let Some(long) = word.strip_prefix("--") {
-            let (name, attached) = long.split_once('=').map_or((long, None), |(name, value)| (name, Some(value)));
-            let known = long_names.split(',').find(|known| known.trim_end_matches(':') == name).or_unknown()?;
-            let _ = write!(out, " --{name}");
-            let value = match (known.len() - name.len(), attached) {
-                (0, None) => continue,
-                (0, Some(_)) => return Err(Inexact::Unknown),
-                (_, Some(value)) => value,
-                (1, None) => {
-                    let (value, after) = rest.split_first().or_unknown()?;
-                    rest = after;
-                    value
-                }
-                _ => "",
-            };
-            let _ = write!(out, " {}", quote(value));
-        } else if let Some(cluster) = word.strip_prefix('-').filter(|cluster| !cluster.is_empty()) {
-            rest = push_cluster(&mut out, cluster, &letters, rest, &quote)?;
-        } else {
-            operands.push(word);
-        }
-    }
-    out.push_str(" --");
-    for word in operands {
-        let _ = write!(out, " {}", quote(word));
-    }
-    Ok(format!("{out}\n"))
-}
-
-fn push_cluster<'w>(
-    out: &mut String,
-    cluster: &str,
-    letters: &str,
-    rest: &'w [String],
-    quote: &dyn Fn(&str) -> String,
-) -> Exact<&'w [String]> {
-    for (at, letter) in cluster.char_indices() {
-        let (_, behind) = letters.split_once(letter).filter(|_| letter != ':').or_unknown()?;
-        let attached = cluster.get(at + letter.len_utf8()..).unwrap_or("");
-        let _ = write!(out, " -{letter}");
-        match behind.chars().take_while(|next| *next == ':').count() {
-            0 => {}
-            1 if attached.is_empty() => {
-                let (value, after) = rest.split_first().or_unknown()?;
-                let _ = write!(out, " {}", quote(value));
-                return Ok(after);
-            }
-            _ => {
-                let _ = write!(out, " {}", quote(attached));
-                return Ok(rest);
-            }
-        }
-    }
-    Ok(rest)
 }

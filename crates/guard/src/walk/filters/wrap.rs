@@ -39,7 +39,7 @@ pub(super) fn fold(walk: &mut ScriptWalk<'_>, _: &str, arguments: &[String]) -> 
                 let kept = held.split_off(blank.map_or(held.len(), |at| at + 1));
                 out.push_str(&held);
                 out.push('\n');
-                walk.budget.spend(kept.len() / 64);
+                walk.work(kept.len() / 64)?;
                 column = columns(&kept);
                 held = kept;
             }
@@ -75,7 +75,7 @@ pub(super) fn fmt(walk: &mut ScriptWalk<'_>, _: &str, arguments: &[String]) -> E
     for line in lines_of(&text, '\n') {
         let inside = line.trim_start_matches(' ');
         let (indent, inside) = (line.get(..line.len() - inside.len()).unwrap_or(""), inside.trim_end_matches(' '));
-        if inside.contains('\t') || inside.contains("  ") || !inside.is_ascii() {
+        if inside.contains('\t') || inside.contains("  ") && width > 1 || !inside.is_ascii() {
             return Err(Inexact::Unknown);
         }
         if inside.is_empty() {

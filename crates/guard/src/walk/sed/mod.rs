@@ -3,6 +3,7 @@
 //! For known text the output is exact, or unknown. A line with marks, such as a listing, stays: an address may or may not mean
 //! it, so commands that print or change it are followed, and those that would drop it are not.
 
+mod choose;
 mod parse;
 mod replace;
 mod run;
@@ -72,6 +73,7 @@ pub(super) fn sed(walk: &mut ScriptWalk<'_>, _: &str, arguments: &[String]) -> E
     }
     let is_extended = given.has('E') || given.has('r');
     let paths: Vec<String> = given.operands.iter().map(|&path| path.to_owned()).collect();
+    walk.work(1 + text.len() / 16)?;
     let Some(script) = SedScript::parse(walk, &text, is_extended) else {
         // A script that is not known letter by letter leaves its text as it is.
         return if has_mark(&text) { Ok(input_of(walk, &paths)) } else { Err(Inexact::Unknown) };
@@ -103,9 +105,7 @@ pub(super) fn sed(walk: &mut ScriptWalk<'_>, _: &str, arguments: &[String]) -> E
 }
 
 fn input_of(walk: &mut ScriptWalk<'_>, paths: &[String]) -> String {
-    let text = walk.input_of(paths.iter());
-    walk.budget.spend(1 + text.len() / 128);
-    text
+    walk.input_of(paths.iter())
 }
 
 /// `-s` and `-i`: every file by itself. A file that the script has written is rewritten.
@@ -119,7 +119,9 @@ fn separately(walk: &mut ScriptWalk<'_>, run: &mut SedRun<'_>, paths: &[String],
             continue;
         }
         let before = std::mem::take(&mut run.out);
+        run.lacks_end = false;
         let outcome = run.lines(walk, &text);
+        run.lacks_end = false;
         let written = std::mem::replace(&mut run.out, before);
         let Some(known) = known else { continue };
         if let Some(suffix) = in_place.filter(|suffix| !suffix.is_empty()) {

@@ -1,5 +1,6 @@
 //! Scripts of `sed`: addresses and commands.
 
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use super::replace::{self, ReplacementPart};
@@ -58,7 +59,7 @@ pub(super) enum Verb {
     /// `}`, labels and comments.
     Nothing,
     Substitute(Box<Substitution>),
-    Translate(Vec<(char, char)>),
+    Translate(BTreeMap<char, char>),
     /// `a`, `i` or `c`
     Text(char, String),
     /// A command without anything behind it.
@@ -105,7 +106,6 @@ impl SedScript {
     /// Reads a script; none if it is not understood.
     pub(super) fn parse(walk: &mut ScriptWalk<'_>, text: &str, is_extended: bool) -> Option<Self> {
         let letters: Vec<char> = text.chars().collect();
-        walk.budget.spend(1 + letters.len() / 64);
         let mut parser = SedParser {
             walk,
             letters: &letters,
@@ -200,6 +200,10 @@ impl SedParser<'_, '_> {
             self.skip(" \t");
         }
         let verb = self.verb()?;
+        // It is an error to leave at more than one line.
+        if second.is_some() && matches!(verb, Verb::Simple('q' | 'Q')) {
+            return None;
+        }
         self.commands.push(SedCommand { first, second, is_open: is_zero, is_negated, verb });
         Some(true)
     }
@@ -459,7 +463,7 @@ impl SedParser<'_, '_> {
     }
 
     /// The pairs of `y/abc/xyz/`.
-    fn translation(&mut self) -> Option<Vec<(char, char)>> {
+    fn translation(&mut self) -> Option<BTreeMap<char, char>> {
         let delimiter = self.next().filter(|letter| !matches!(letter, '\n' | '\\'))?;
         let (from, to) = (self.delimited(delimiter, false)?, self.delimited(delimiter, false)?);
         let letters = |text: &str| -> Option<Vec<char>> {
@@ -479,6 +483,7 @@ impl SedParser<'_, '_> {
             Some(out)
         };
         let (from, to) = (letters(&from)?, letters(&to)?);
-        (from.len() == to.len()).then(|| from.into_iter().zip(to).collect())
+        // The first of several pairs counts.
+        (from.len() == to.len()).then(|| from.into_iter().zip(to).rev().collect())
     }
 }

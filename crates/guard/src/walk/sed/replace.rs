@@ -97,7 +97,7 @@ impl SedRun<'_> {
     /// Replaces matches in the pattern space.
     pub(super) fn substitute(&mut self, walk: &mut ScriptWalk<'_>, substitution: &Substitution) -> Exact<()> {
         let expression = self.expression(&substitution.wanted)?;
-        let text = std::mem::take(&mut self.space);
+        let text = std::mem::take(&mut self.space.text);
         let mut out = String::with_capacity(text.len());
         let (mut copied, mut at, mut count) = (0, 0, 0);
         let mut last_end = None;
@@ -130,19 +130,19 @@ impl SedRun<'_> {
             }
         }
         out.push_str(text.get(copied..).unwrap_or(""));
-        self.space = out;
+        self.space.text = out;
         self.is_changed |= is_replaced;
         // Text that is not known may have a match.
-        if is_replaced || is_vague(&self.space) {
+        if is_replaced || is_vague(&self.space.text) {
             if substitution.executes {
                 self.execute(walk);
             }
             if substitution.prints {
-                let space = self.space.clone();
+                let space = self.space.text.clone();
                 self.print(&space);
             }
             if let Some(path) = &substitution.file {
-                let space = self.space.clone();
+                let space = self.space.text.clone();
                 self.write(path, &space);
             }
         }

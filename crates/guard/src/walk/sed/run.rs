@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use super::parse::{Address, RangeEnd, SedCommand, SedScript, Sought, Verb};
+use super::choose::{Choice, RangeState};
+use super::parse::{SedCommand, SedScript, Sought, Verb};
 use super::{SedMode, is_vague};
 use crate::marks::UNKNOWN;
 use crate::walk::expression::Expression;
@@ -12,31 +13,6 @@ use crate::walk::{LONGEST_TEXT, ScriptWalk};
 
 /// The most commands that one call runs. A script that loops for longer leaves its output unknown.
 const MOST_STEPS: usize = 1 << 15;
-
-/// Whether a command is for a line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Choice {
-    Yes,
-    No,
-    /// The line, or its number, is not known.
-    Perhaps,
-}
-
-impl From<bool> for Choice {
-    fn from(chosen: bool) -> Self {
-        if chosen { Self::Yes } else { Self::No }
-    }
-}
-
-/// The state of a range of lines.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum RangeState {
-    Closed,
-    /// Open until its end matches.
-    Open,
-    /// Open up to this line.
-    Until(usize),
-}
 
 /// The way on after a command.
 enum Next {
@@ -54,36 +30,49 @@ pub(super) struct SedRun<'s> {
     script: &'s SedScript,
     mode: SedMode,
     pub(super) out: String,
+    /// The line that was printed last has no end, and gets one if more follows.
+    pub(super) lacks_end: bool,
     /// The files that are read, each with the number of its first line.
     pub(super) names: Vec<(usize, String)>,
     /// No more input is read.
     pub(super) is_over: bool,
-    ranges: Vec<RangeState>,
-    pub(super) space: String,
-    /// The line in the pattern space has an end.
-    has_end: bool,
-    hold: String,
+    pub(super) ranges: Vec<RangeState>,
+    pub(super) space: Space,
+    hold: Space,
     last: Option<Rc<Expression>>,
     /// Text that follows at the end of the cycle.
     appended: Vec<String>,
     files: BTreeMap<String, String>,
     /// A substitution has changed something since the last branch.
     pub(super) is_changed: bool,
-    counter: LineCounter,
+    pub(super) counter: LineCounter,
     steps: usize,
+}
+
+/// The pattern space or the hold space.
+pub(super) struct Space {
+    pub(super) text: String,
+    /// The line has an end. Only the last one of a file may have none.
+    has_end: bool,
+}
+
+impl Default for Space {
+    fn default() -> Self {
+        Self { text: String::new(), has_end: true }
+    }
 }
 
 /// The number of the line that was read last.
 #[derive(Default)]
-struct LineCounter {
-    line: usize,
+pub(super) struct LineCounter {
+    pub(super) line: usize,
     /// One of the lines stands for an unknown number of lines.
-    is_uncounted: bool,
+    pub(super) is_uncounted: bool,
 }
 
 /// The lines that are still to be read.
-struct Lines<'t> {
-    rest: &'t str,
+pub(super) struct Lines<'t> {
+    pub(super) rest: &'t str,
     end: char,
 }
 
@@ -118,12 +107,12 @@ impl<'s> SedRun<'s> {
             script,
             mode,
             out: String::new(),
+            lacks_end: false,
             names: Vec::new(),
             is_over: false,
             ranges: script.commands.iter().map(state).collect(),
-            space: String::new(),
-            has_end: true,
-            hold: String::new(),
+            space: Space::default(),
+            hold: Space::default(),
             last: None,
             appended: Vec::new(),
             files,
@@ -152,7 +141,7 @@ impl<'s> SedRun<'s> {
             }
             let next = self.cycle(walk, &mut lines)?;
             if !self.mode.quiet && !matches!(next, Next::Dropped | Next::Again) {
-                let space = self.space.clone();
+                let space = self.space.text.clone();
                 self.print(&space);
             }
             for text in std::mem::take(&mut self.appended) {
@@ -169,8 +158,8 @@ impl<'s> SedRun<'s> {
     fn read(&mut self, lines: &mut Lines<'_>) -> bool {
         let Some((line, has_end)) = lines.next() else { return false };
         self.counter.is_uncounted |= is_vague(&line);
-        self.space = line;
-        self.has_end = has_end;
+        self.space.text = line;
+        self.space.has_end = has_end;
         self.is_changed = false;
         self.counter.line += 1;
         true
@@ -178,7 +167,7 @@ impl<'s> SedRun<'s> {
 
     /// Adds text as it is, behind a line end that may be missing.
     fn push_raw(&mut self, text: &str) {
-        if !self.out.is_empty() && !self.out.ends_with(self.mode.end) {
+        if std::mem::take(&mut self.lacks_end) {
             self.out.push(self.mode.end);
         }
         self.out.push_str(text);
@@ -187,9 +176,10 @@ impl<'s> SedRun<'s> {
     /// Prints a line, which has an end if the line of the input has one.
     pub(super) fn print(&mut self, text: &str) {
         self.push_raw(text);
-        if self.has_end {
+        if self.space.has_end {
             self.out.push(self.mode.end);
         }
+        self.lacks_end = !self.space.has_end;
     }
 
     fn cycle(&mut self, walk: &mut ScriptWalk<'_>, lines: &mut Lines<'_>) -> Exact<Next> {
@@ -197,8 +187,8 @@ impl<'s> SedRun<'s> {
         let mut at = 0;
         while let Some(command) = script.commands.get(at) {
             self.steps += 1;
-            walk.budget.spend(usize::from(self.steps.is_multiple_of(16)));
-            if self.steps > MOST_STEPS || walk.budget.is_exhausted() || self.space.len() > LONGEST_TEXT {
+            walk.work(usize::from(self.steps.is_multiple_of(8)))?;
+            if self.steps > MOST_STEPS || self.space.text.len() > LONGEST_TEXT {
                 return Err(Inexact::Unknown);
             }
             let choice = self.choice(walk, command, at, lines)?;
@@ -217,92 +207,6 @@ impl<'s> SedRun<'s> {
             }
         }
         Ok(Next::EndCycle)
-    }
-
-    fn choice(
-        &mut self,
-        walk: &mut ScriptWalk<'_>,
-        command: &SedCommand,
-        at: usize,
-        lines: &Lines<'_>,
-    ) -> Exact<Choice> {
-        let choice = match (&command.first, &command.second) {
-            (None, _) => Choice::Yes,
-            (Some(first), None) => self.is_at(walk, first, lines)?,
-            (Some(first), Some(second)) => self.is_in_range(walk, first, second, at, lines)?,
-        };
-        Ok(match (choice, command.is_negated) {
-            (Choice::Yes, true) => Choice::No,
-            (Choice::No, true) => Choice::Yes,
-            (choice, _) => choice,
-        })
-    }
-
-    fn is_at(&mut self, walk: &mut ScriptWalk<'_>, address: &Address, lines: &Lines<'_>) -> Exact<Choice> {
-        let is_chosen = match address {
-            Address::Matching(expression) => {
-                let expression = self.expression(expression)?;
-                let is_match = expression.is_match(&self.space).map_err(|_| Inexact::Unknown)?;
-                walk.budget.spend(self.space.len() / 256);
-                if !is_match && is_vague(&self.space) {
-                    return Ok(Choice::Perhaps);
-                }
-                is_match
-            }
-            _ if self.counter.is_uncounted => return Ok(Choice::Perhaps),
-            Address::Line(number) => self.counter.line == *number,
-            Address::Last => lines.rest.is_empty(),
-            Address::Step(first, 0) => self.counter.line == *first,
-            Address::Step(first, step) => {
-                self.counter.line >= *first
-                    && self.counter.line.checked_sub(*first).is_some_and(|more| more.is_multiple_of(*step))
-            }
-        };
-        Ok(is_chosen.into())
-    }
-
-    fn is_in_range(
-        &mut self,
-        walk: &mut ScriptWalk<'_>,
-        first: &Address,
-        second: &RangeEnd,
-        at: usize,
-        lines: &Lines<'_>,
-    ) -> Exact<Choice> {
-        let state = self.ranges.get(at).copied().unwrap_or(RangeState::Closed);
-        let (choice, state) = match state {
-            RangeState::Closed => match self.is_at(walk, first, lines)? {
-                Choice::Yes => (Choice::Yes, self.opened(second)),
-                other => (other, RangeState::Closed),
-            },
-            RangeState::Until(last) => (
-                Choice::from(self.counter.line <= last),
-                if self.counter.line >= last { RangeState::Closed } else { state },
-            ),
-            RangeState::Open => match second {
-                RangeEnd::At(address) => match self.is_at(walk, address, lines)? {
-                    Choice::Yes => (Choice::Yes, RangeState::Closed),
-                    _ => (Choice::Yes, RangeState::Open),
-                },
-                _ => (Choice::Yes, RangeState::Closed),
-            },
-        };
-        if let Some(place) = self.ranges.get_mut(at) {
-            *place = state;
-        }
-        Ok(choice)
-    }
-
-    /// The state of a range that begins at this line.
-    fn opened(&self, second: &RangeEnd) -> RangeState {
-        let until = |last: usize| if last <= self.counter.line { RangeState::Closed } else { RangeState::Until(last) };
-        match second {
-            RangeEnd::At(Address::Line(last)) => until(*last),
-            RangeEnd::More(count) => until(self.counter.line.saturating_add(*count)),
-            RangeEnd::Multiple(0) => RangeState::Closed,
-            RangeEnd::Multiple(number) => until(self.counter.line.div_ceil(*number).saturating_mul(*number)),
-            RangeEnd::At(_) => RangeState::Open,
-        }
     }
 
     /// The expression of a command.
@@ -325,14 +229,14 @@ impl<'s> SedRun<'s> {
             Verb::Simple(letter) => return self.simple(*letter, at, lines),
             Verb::Substitute(substitution) => self.substitute(walk, substitution)?,
             Verb::Translate(pairs) => {
-                let changed =
-                    |letter: char| pairs.iter().find(|(from, _)| *from == letter).map_or(letter, |(_, to)| *to);
-                self.space = self.space.chars().map(changed).collect();
+                walk.work(self.space.text.len() / 32)?;
+                let changed = |letter: char| pairs.get(&letter).copied().unwrap_or(letter);
+                self.space.text = self.space.text.chars().map(changed).collect();
             }
             Verb::Text('a', text) => self.appended.push(text.clone()),
             Verb::Text('i', text) => self.push_raw(text),
             Verb::Text(_, text) => {
-                let is_open = self.ranges.get(at).is_some_and(|state| *state != RangeState::Closed);
+                let is_open = matches!(self.ranges.get(at), Some(RangeState::Open | RangeState::Until(_)));
                 if command.is_negated || command.second.is_none() || !is_open {
                     self.push_raw(text);
                 }
@@ -353,7 +257,7 @@ impl<'s> SedRun<'s> {
                 self.appended.push(text.to_string());
             }
             Verb::Write(path, is_first) => {
-                let space = self.space.clone();
+                let space = self.space.text.clone();
                 let text = if *is_first { space.split('\n').next().unwrap_or("") } else { &space };
                 self.write(path, text);
             }
@@ -369,29 +273,33 @@ impl<'s> SedRun<'s> {
     fn simple(&mut self, letter: char, at: usize, lines: &mut Lines<'_>) -> Exact<Next> {
         match letter {
             'd' => return Ok(Next::Dropped),
-            'D' => match self.space.split_once(self.mode.end) {
+            'D' => match self.space.text.split_once(self.mode.end) {
                 Some((_, rest)) => {
-                    self.space = rest.to_owned();
+                    self.space.text = rest.to_owned();
                     return Ok(Next::Again);
                 }
                 None => return Ok(Next::Dropped),
             },
             'p' => {
-                let space = self.space.clone();
+                let space = self.space.text.clone();
                 self.print(&space);
             }
             'P' => {
-                let line = self.space.split(self.mode.end).next().unwrap_or("").to_owned();
-                self.push_raw(&line);
-                self.out.push(self.mode.end);
+                let space = self.space.text.clone();
+                if let Some((line, _)) = space.split_once(self.mode.end) {
+                    self.push_raw(line);
+                    self.out.push(self.mode.end);
+                } else {
+                    self.print(&space);
+                }
             }
             'n' | 'N' => return Ok(self.next_line(letter, at, lines)),
-            'g' => self.space.clone_from(&self.hold),
-            'G' => self.space = format!("{}{}{}", self.space, self.mode.end, self.hold),
-            'h' => self.hold.clone_from(&self.space),
-            'H' => self.hold = format!("{}{}{}", self.hold, self.mode.end, self.space),
+            'g' => copy(&self.hold, &mut self.space),
+            'G' => append(&self.hold, &mut self.space, self.mode.end),
+            'h' => copy(&self.space, &mut self.hold),
+            'H' => append(&self.space, &mut self.hold, self.mode.end),
             'x' => std::mem::swap(&mut self.space, &mut self.hold),
-            'z' => self.space.clear(),
+            'z' => self.space.text.clear(),
             '=' => {
                 let line = if self.counter.is_uncounted { UNKNOWN.to_string() } else { self.counter.line.to_string() };
                 self.push_raw(&format!("{line}\n"));
@@ -421,14 +329,16 @@ impl<'s> SedRun<'s> {
             return Next::Quit;
         }
         if letter == 'n' && !self.mode.quiet {
-            let space = self.space.clone();
+            let space = self.space.text.clone();
             self.print(&space);
         }
         self.push_appended();
-        let before = std::mem::take(&mut self.space);
+        let mut before = std::mem::take(&mut self.space.text);
         self.read(lines);
         if letter == 'N' {
-            self.space = format!("{before}{}{}", self.mode.end, self.space);
+            before.push(self.mode.end);
+            before.push_str(&self.space.text);
+            self.space.text = before;
         }
         Next::Command(at + 1)
     }
@@ -453,11 +363,22 @@ impl<'s> SedRun<'s> {
 
     /// The pattern space runs as a command, and its output takes its place.
     pub(super) fn execute(&mut self, walk: &mut ScriptWalk<'_>) {
-        let script = self.space.clone();
+        let script = self.space.text.clone();
         let mut printed = walk.capturing(|walk| walk.script_in_code(&script, None));
         if printed.ends_with(self.mode.end) {
             printed.pop();
         }
-        self.space = printed;
+        self.space.text = printed;
     }
+}
+
+fn copy(from: &Space, to: &mut Space) {
+    to.text.clone_from(&from.text);
+    to.has_end = from.has_end;
+}
+
+fn append(from: &Space, to: &mut Space, end: char) {
+    to.text.push(end);
+    to.text.push_str(&from.text);
+    to.has_end = from.has_end;
 }

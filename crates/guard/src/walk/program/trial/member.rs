@@ -122,7 +122,11 @@ impl Trial<'_, '_> {
         Ok(match member {
             Value::Function(_) => Value::Method(Rc::new((object.clone(), member))),
             Value::Accessor(inner) => {
-                return self.call_as(None, &Value::Method(Rc::new((object.clone(), inner.0.clone()))), Given::default());
+                return self.call_as(
+                    None,
+                    &Value::Method(Rc::new((object.clone(), inner.0.clone()))),
+                    Given::default(),
+                );
             }
             Value::Bound(inner) if inner.1.as_ref() == "staticmethod" => inner.0.clone(),
             Value::Bound(inner) if inner.1.as_ref() == "classmethod" => {
