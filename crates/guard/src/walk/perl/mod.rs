@@ -52,6 +52,11 @@ struct PerlRun {
     runs_unknown: bool,
 }
 
+/// A format of C, filled with these texts.
+pub(super) fn sprintf(format: &str, values: &[String]) -> String {
+    text::formatted(format, &values.iter().map(Val::text).collect::<Vec<_>>())
+}
+
 impl ScriptWalk<'_> {
     /// Runs a program of Perl. False if it was not understood, or not all that it runs is known.
     pub(super) fn run_perl(&mut self, arguments: &[String]) -> bool {

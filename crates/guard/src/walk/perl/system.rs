@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use crate::marks::{HOME, NAME, STAR, TREE, UNKNOWN, alive, has_mark, is_wild};
+use crate::marks::{HOME, NAME, STAR, TREE, UNKNOWN, alive, has_mark};
 use crate::rules;
 use crate::walk::files::FRESH_DIRECTORY;
 use crate::walk::perl::ast::Expr;
@@ -210,21 +210,7 @@ impl Perl<'_, '_> {
     /// Deletes one file or one empty directory.
     pub(super) fn delete(&mut self, path: &str) {
         self.is_blind |= path.chars().all(|letter| letter == UNKNOWN) && !path.is_empty();
-        // Names out of names of a directory: the program goes through everything below it.
-        let parts: Vec<&str> = path.split('/').collect();
-        let is_listed = |part: &&str| part.contains(is_wild) || part.contains(NAME);
-        let first = parts.iter().position(is_listed).unwrap_or(parts.len());
-        let below = parts.get(first..).unwrap_or(&[]);
-        if below.len() > 1
-            && below.iter().all(|part| is_listed(part) && part.chars().all(|letter| is_wild(letter) || letter == NAME))
-        {
-            let top = parts.get(..first).unwrap_or(&[]).join("/");
-            let path =
-                if top.is_empty() && !path.starts_with('/') { TREE.to_string() } else { format!("{top}/{TREE}") };
-            rules::deleted_one_by_one(self.walk, &path);
-        } else if path.contains(TREE) {
-            rules::deleted_one_by_one(self.walk, path);
-        }
+        self.walk.delete_listed(path);
     }
 
     fn delete_trees(&mut self, value: &Val) {

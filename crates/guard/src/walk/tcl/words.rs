@@ -24,20 +24,74 @@ pub(super) fn commands(code: &str) -> Vec<Vec<TclWord>> {
     commands
 }
 
-/// The elements of a list.
-pub(super) fn elements(list: &str) -> Vec<String> {
-    let flat = list.replace(['\n', ';'], " ");
-    let words = commands(&flat).into_iter().flatten();
-    words.map(|word| word.text).collect()
+/// The letters that an escape means, and the length of its spelling behind the backslash.
+pub(super) fn unescaped(after: &str) -> (String, usize) {
+    let Some(letter) = after.chars().next() else { return ("\\".to_owned(), 0) };
+    // A line goes on: all blanks are one.
+    if letter == '\n' {
+        let blanks = after.len() - after.trim_start().len();
+        return (" ".to_owned(), blanks);
+    }
+    let (taken, meant) = crate::syntax::unescape(after, true);
+    match meant.filter(|_| taken > 0) {
+        Some(meant) => (meant.to_string(), taken),
+        None => (letter.to_string(), letter.len_utf8()),
+    }
 }
 
-/// A list of these elements.
-pub(super) fn list(elements: &[String]) -> String {
-    let quoted = |element: &String| {
-        let is_plain = !element.is_empty() && !element.contains([' ', '\t', '\n', '{', '}', '"', ';', '[', '$']);
-        if is_plain { element.clone() } else { format!("{{{element}}}") }
-    };
-    elements.iter().map(quoted).collect::<Vec<_>>().join(" ")
+/// The name of the variable that begins here, and the text behind it.
+pub(super) fn variable(text: &str) -> (&str, &str) {
+    if let Some(braced) = text.strip_prefix('{') {
+        return braced.split_once('}').unwrap_or((braced, ""));
+    }
+    let is_part = |letter: char| letter.is_alphanumeric() || letter == '_';
+    let mut end = 0;
+    loop {
+        let rest = text.get(end..).unwrap_or("");
+        let next = rest.find(|letter| !is_part(letter)).unwrap_or(rest.len());
+        end += next;
+        if text.get(end..).is_some_and(|rest| rest.starts_with("::")) {
+            end += 2;
+        } else {
+            break;
+        }
+    }
+    // `$env(HOME)`, `$table([name])`
+    if end > 0 && text.get(end..).is_some_and(|rest| rest.starts_with('(')) {
+        let inside = text.get(end + 1..).unwrap_or("");
+        let mut open = 0_usize;
+        for (at, letter) in inside.char_indices() {
+            match letter {
+                '[' | '(' => open += 1,
+                ')' if open == 0 => {
+                    end += at + 2;
+                    break;
+                }
+                ']' | ')' => open = open.saturating_sub(1),
+                _ => {}
+            }
+        }
+    }
+    text.split_at_checked(end).unwrap_or((text, ""))
+}
+
+/// The place of the bracket that closes the one before this text, or the end of the text.
+pub(super) fn closing(text: &str) -> usize {
+    let mut open = 1_usize;
+    let mut is_escaped = false;
+    for (at, letter) in text.char_indices() {
+        match letter {
+            _ if is_escaped => is_escaped = false,
+            '\\' => is_escaped = true,
+            '[' => open += 1,
+            ']' => open -= 1,
+            _ => {}
+        }
+        if open == 0 {
+            return at;
+        }
+    }
+    text.len()
 }
 
 struct TclReader<'c> {
@@ -160,7 +214,5 @@ mod tests {
             texts,
             [vec!["set", "a", "b c"], vec!["puts", "x [list d \"e\"] y", "#", "no"], vec!["exec", "$a", "[f g]"]]
         );
-        assert_eq!(elements("a {b c}\nd"), ["a", "b c", "d"]);
-        assert_eq!(elements("} ] \" {"), elements("} ] \" {"), "anything is read to its end");
     }
 }
