@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use crate::walk::program::trial::call::Given;
 use crate::walk::program::trial::value::{Dict, Id, Settled, Value, is_doubtful};
-use crate::walk::program::trial::{Frame, Run, Stop, Trial};
+use crate::walk::program::trial::{Run, Stop, Trial};
 
 /// The longest text whose letters are items.
 const LONGEST_LETTERS: usize = 4096;
@@ -19,6 +19,11 @@ impl Trial<'_, '_> {
         let items = match value {
             Value::List(id) => self.heap.list(*id).cloned().unwrap_or_default(),
             Value::Tuple(items) => items.to_vec(),
+            Value::Dict(_) if !self.is_python() && self.iterating_member(value).is_some() => {
+                let method = self.iterating_member(value).unwrap_or(Value::Undefined);
+                let iterator = self.call_as(Some(value.clone()), &method, Given::default())?;
+                return if matches!(iterator, Value::Dict(_) | Value::Object(_)) { self.stepped_items(&iterator) } else { self.items(&iterator) };
+            }
             Value::Dict(id) => self.heap.dict(*id).map(|dict| dict.entries().iter().map(|(key, _)| key.clone()).collect()).unwrap_or_default(),
             Value::Set(id) => self.heap.set(*id).map(|dict| dict.entries().iter().map(|(key, _)| key.clone()).collect()).unwrap_or_default(),
             Value::Text(text) if text.len() <= LONGEST_LETTERS && !is_doubtful(text) => {
@@ -60,6 +65,13 @@ impl Trial<'_, '_> {
         };
         self.spend(items.len() / 4)?;
         Ok(items)
+    }
+
+    /// The function of a table that makes an iterator.
+    fn iterating_member(&self, table: &Value) -> Option<Value> {
+        let Value::Dict(id) = table else { return None };
+        let dict = self.heap.dict(*id)?;
+        dict.named("@@iterator").or_else(|| dict.named("@@asyncIterator")).cloned()
     }
 
     fn object_items(&mut self, id: Id, object: &Value) -> Run<Vec<Value>> {
@@ -130,30 +142,6 @@ impl Trial<'_, '_> {
             items.push(self.member(&next, "value")?);
         }
         Ok(items)
-    }
-
-    /// The next item of an iterator.
-    pub(super) fn next_item(&mut self, id: Id) -> Run<Option<Value>> {
-        self.step()?;
-        self.begin_generator(id)?;
-        let Some(items) = self.heap.iterator_mut(id) else { return Ok(None) };
-        let item = items.items.get(items.at).cloned();
-        items.at += usize::from(item.is_some());
-        Ok(item)
-    }
-
-    /// Runs a generator that has not begun, to its end. Its values are kept.
-    pub(super) fn begin_generator(&mut self, id: Id) -> Run<()> {
-        let Some(items) = self.heap.iterator_mut(id) else { return Ok(()) };
-        let Some(pending) = items.pending.take() else { return Ok(()) };
-        let sent = std::mem::take(&mut items.sent);
-        let (closure, this, given) = pending.as_ref();
-        let frame = Frame { yields: Some(Vec::new()), sent, ..Frame::default() };
-        let (_, yields) = self.run_closure(*closure, this.clone(), given.clone(), frame)?;
-        if let Some(items) = self.heap.iterator_mut(id) {
-            items.items.extend(yields);
-        }
-        Ok(())
     }
 
     /// Keys and values of a table.

@@ -532,15 +532,19 @@ impl Trial<'_, '_> {
     /// True if a value of the language has a member of this name.
     pub(super) fn has_builtin_member(&self, inner: &Value, name: &str) -> bool {
         match inner {
+            Value::List(_) | Value::Tuple(_) if self.is_python() => matches!(
+                name,
+                "append" | "extend" | "insert" | "pop" | "remove" | "sort" | "reverse" | "index" | "count" | "copy" | "clear" | "popleft" | "appendleft"
+            ),
             Value::List(_) | Value::Tuple(_) => matches!(
                 name,
-                "append" | "extend" | "insert" | "pop" | "remove" | "sort" | "reverse" | "index" | "count" | "copy" | "clear" | "push" | "map" | "filter" | "join"
-                    | "forEach" | "slice" | "concat" | "length" | "shift" | "unshift" | "includes" | "reduce" | "popleft" | "appendleft" | "_asdict" | "_replace"
+                "push" | "pop" | "map" | "filter" | "join" | "forEach" | "slice" | "concat" | "length" | "shift" | "unshift" | "includes" | "reduce" | "some" | "every"
+                    | "find" | "indexOf" | "splice" | "reverse" | "sort" | "flat" | "flatMap" | "at" | "entries" | "keys" | "values"
             ),
-            Value::Dict(_) => matches!(
-                name,
-                "get" | "items" | "keys" | "values" | "update" | "pop" | "setdefault" | "copy" | "clear" | "set" | "has" | "delete" | "size" | "forEach" | "entries" | "popitem"
-            ),
+            Value::Dict(_) if self.is_python() => {
+                matches!(name, "get" | "items" | "keys" | "values" | "update" | "pop" | "setdefault" | "copy" | "clear" | "popitem")
+            }
+            Value::Dict(_) => false,
             Value::Text(_) => !name.starts_with('_') && super::python_modules::is_text_method(name),
             Value::Set(_) => matches!(name, "add" | "update" | "remove" | "discard" | "has" | "delete" | "size" | "pop" | "union"),
             _ => false,

@@ -153,7 +153,7 @@ impl Trial<'_, '_> {
     pub(super) fn comes_from(&self, class: &Value, names: &[&str]) -> bool {
         self.line_of(class).iter().any(|class| match class {
             Value::Native(own) => names.contains(&own.rsplit('.').next().unwrap_or(own)),
-            Value::Class(id) => self.heap.class(*id).is_some_and(|class| names.contains(&class.name.as_str())),
+            Value::Class(id) => names.iter().any(|name| self.classes.get(*name) == Some(id)),
             _ => false,
         })
     }
@@ -524,7 +524,7 @@ impl Trial<'_, '_> {
                 let short = |name: &str| name.rsplit('.').next().unwrap_or(name).to_owned();
                 let is_same = |own: &Value| match (own, kinds) {
                     (Value::Native(own), Value::Native(kind)) => short(own) == short(kind),
-                    (Value::Class(own), Value::Native(kind)) => self.heap.class(*own).is_some_and(|data| data.name == short(kind)),
+                    (Value::Class(own), Value::Native(kind)) => self.classes.get(&short(kind)) == Some(own),
                     (own, kind) => same_class(own, kind),
                 };
                 Some(line.iter().any(is_same))

@@ -22,12 +22,14 @@ pub(super) struct ProgramReader {
     pub(super) depth: usize,
     /// The function that is read has a `yield`.
     pub(super) has_yield: bool,
+    /// The value of a `yield` is used.
+    pub(super) receives: bool,
 }
 
 impl ProgramReader {
     pub(super) fn new(language: Language, code: &str, depth: usize) -> Option<Self> {
         let tokens = tokens(language, code)?.into();
-        Some(Self { is_python: language == Language::Python, tokens, at: 0, depth, has_yield: false })
+        Some(Self { is_python: language == Language::Python, tokens, at: 0, depth, has_yield: false, receives: false })
     }
 
     pub(super) fn kind(&self) -> Option<&Kind> {
@@ -198,6 +200,7 @@ impl ProgramReader {
             }
             None => {
                 self.at += 1;
+                self.receives |= self.is_word("yield");
                 let assigned = self.expression()?;
                 Some(Expr::Assign(Box::new(value), None, Box::new(assigned)))
             }
@@ -245,7 +248,7 @@ impl ProgramReader {
         };
         self.has_yield = outer;
         let name = Rc::from("");
-        Some(Expr::Function(Rc::new(Function { name, parameters, body, is_generator: false, is_async, is_arrow: true })))
+        Some(Expr::Function(Rc::new(Function { name, parameters, body, is_generator: false, receives: false, is_async, is_arrow: true })))
     }
 
     /// Reads parameters up to the sign that closes them, and that sign.
@@ -533,5 +536,5 @@ pub(super) fn plain_parameter(target: Expr) -> Parameter {
 
 pub(super) fn function(name: &str, parameters: Vec<Parameter>, body: Vec<Statement>) -> Expr {
     let name = Rc::from(name);
-    Expr::Function(Rc::new(Function { name, parameters, body, is_generator: false, is_async: false, is_arrow: false }))
+    Expr::Function(Rc::new(Function { name, parameters, body, is_generator: false, receives: false, is_async: false, is_arrow: false }))
 }
