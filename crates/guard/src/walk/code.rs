@@ -135,7 +135,13 @@ impl ScriptWalk<'_> {
         let loops = language == "perl" && arguments.iter().take_while(|word| word.starts_with('-')).any(has_loop);
         let program = Language::named(language).filter(|_| !loops);
         let is_file = !arguments.iter().any(|word| interpreter.is_flag(language, word));
-        for code in codes {
+        let prints = |word: &String| matches!(word.as_str(), "-p" | "--print" | "-pe");
+        let prints = program == Some(Language::Script) && arguments.iter().take_while(|word| word.starts_with('-')).any(prints);
+        for mut code in codes {
+            // The value of the last expression is printed.
+            if prints {
+                code = format!("console.log(eval({}))", in_quotes(&code));
+            }
             if program.is_none_or(|program| !self.run_program(program, &code, rest, is_file)) {
                 self.scan_code(language, &code, known.clone());
             }
@@ -387,6 +393,11 @@ impl ScriptWalk<'_> {
         });
         self.world.nested -= 1;
     }
+}
+
+/// A text as a string of JavaScript.
+fn in_quotes(text: &str) -> String {
+    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n"))
 }
 
 /// The code with paths for the expressions that mean them.

@@ -307,12 +307,19 @@ impl Trial<'_, '_> {
             None => self.nothing(),
         };
         let values = if from { self.items(&value)? } else { vec![value] };
+        if let Some(hook) = self.frames.last().and_then(|frame| frame.hook.clone()) {
+            for value in values {
+                self.run_hook(&hook, value)?;
+            }
+            return Ok(self.nothing());
+        }
         let nothing = self.nothing();
         let Some(frame) = self.frames.last_mut() else { return Ok(nothing) };
         let yields = frame.yields.get_or_insert_default();
         yields.extend(values);
         let count = yields.len();
-        if count >= frame.most_yields.unwrap_or(MOST_YIELDS) {
+        let is_over = frame.most_yields.is_some_and(|most| count > most);
+        if count >= MOST_YIELDS || is_over {
             return Err(Stop::Pause);
         }
         // `yield from` gives back the value that the other one returns, which is not followed.

@@ -407,13 +407,4 @@ impl Trial<'_, '_> {
             }
         }
     }
-
-    fn send(&mut self, id: Id, value: Value) {
-        if let Some(items) = self.heap.iterator_mut(id)
-            && items.pending.is_some()
-            && !value.is_nothing()
-        {
-            items.sent.push(value);
-        }
-    }
 }

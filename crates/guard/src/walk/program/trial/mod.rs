@@ -16,6 +16,7 @@ mod dicts;
 mod escapes;
 mod eval;
 mod files;
+mod generators;
 mod format;
 mod iterate;
 mod lexer;
@@ -53,7 +54,7 @@ use crate::walk::ScriptWalk;
 use crate::walk::program::Language;
 
 use parse::ProgramReader;
-use syntax::Statement;
+use syntax::{ForLoop, Statement, WithBlock};
 use value::{Cell, Heap, Id, Scope, Value};
 
 /// The longest program that is tried, in bytes.
@@ -103,10 +104,19 @@ struct Frame {
     yields: Option<Vec<Value>>,
     /// The values that were sent to it.
     sent: Vec<Value>,
-    /// It pauses behind so many values.
+    /// It pauses behind one more than so many values.
     most_yields: Option<usize>,
+    /// The consumer of its values, who runs between them.
+    hook: Option<Hook>,
     /// The exception that is being handled.
     handled: Option<Value>,
+}
+
+/// The consumer of a generator's values: a loop or a `with`, in the frame that it belongs to.
+#[derive(Debug, Clone)]
+enum Hook {
+    For(Rc<ForLoop>, Option<Rc<str>>, usize),
+    With(Rc<WithBlock>, usize, usize),
 }
 
 /// An answer to a question that the program does not answer.
@@ -176,6 +186,10 @@ struct Trial<'w, 'g> {
     loaded: HashMap<String, Value>,
     /// Text that is left on standard input.
     input: Rc<str>,
+    /// The end of a loop over a generator, on its way through that.
+    left: Option<Stop>,
+    /// Generators that were sent something.
+    coroutines: Vec<Id>,
 }
 
 /// The statements of a program; none if it cannot be read.
@@ -310,6 +324,8 @@ impl<'w, 'g> Trial<'w, 'g> {
             called_back: HashSet::new(),
             loaded: HashMap::new(),
             input,
+            left: None,
+            coroutines: Vec::new(),
         }
     }
 
@@ -322,6 +338,9 @@ impl<'w, 'g> Trial<'w, 'g> {
         let end = self.run_block(statements);
         if !matches!(end, Err(Stop::Exit | Stop::Halt)) {
             let _ = self.run_queue(None);
+            for id in std::mem::take(&mut self.coroutines) {
+                let _ = self.begin_generator(id);
+            }
         }
         for (function, values) in std::mem::take(&mut self.at_exit) {
             let _ = self.call(function, values);

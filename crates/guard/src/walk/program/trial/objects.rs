@@ -92,9 +92,7 @@ impl Trial<'_, '_> {
     fn exception_object(&mut self, class: Value, values: Vec<Value>) -> Value {
         let mut fields = Dict::default();
         fields.set("message", values.first().cloned().unwrap_or(Value::text("")));
-        for name in
-            ["returncode", "stdout", "stderr", "output", "cmd", "code", "status", "errno", "strerror", "filename"]
-        {
+        for name in ["returncode", "stdout", "stderr", "output", "cmd", "code", "status", "errno", "strerror", "filename"] {
             fields.set(name, Value::Unknown);
         }
         if let Some(first) = values.first() {
@@ -146,9 +144,7 @@ impl Trial<'_, '_> {
     pub(super) fn member_in(&self, line: &[Value], name: &str) -> Option<Value> {
         let key = text_key(name);
         line.iter().find_map(|class| match class {
-            Value::Class(id) => {
-                self.heap.class(*id)?.members.get(&key).filter(|value| !matches!(value, Value::Undefined)).cloned()
-            }
+            Value::Class(id) => self.heap.class(*id)?.members.get(&key).filter(|value| !matches!(value, Value::Undefined)).cloned(),
             _ => None,
         })
     }
@@ -157,7 +153,7 @@ impl Trial<'_, '_> {
     pub(super) fn comes_from(&self, class: &Value, names: &[&str]) -> bool {
         self.line_of(class).iter().any(|class| match class {
             Value::Native(own) => names.contains(&own.rsplit('.').next().unwrap_or(own)),
-            Value::Class(id) => self.heap.class(*id).is_some_and(|class| names.contains(&class.name.as_str())),
+            Value::Class(id) => names.iter().any(|name| self.classes.get(*name) == Some(id)),
             _ => false,
         })
     }
@@ -336,9 +332,7 @@ impl Trial<'_, '_> {
             return self.enum_by_value(*id, &given.at(0));
         }
         let line = self.line_of(class);
-        let is_data = line
-            .iter()
-            .any(|class| matches!(class, Value::Class(id) if self.heap.class(*id).is_some_and(|data| data.is_data)));
+        let is_data = line.iter().any(|class| matches!(class, Value::Class(id) if self.heap.class(*id).is_some_and(|data| data.is_data)));
         let object = if self.comes_from(class, &["BaseException"]) {
             self.exception_object(class.clone(), given.values.clone())
         } else {
@@ -398,15 +392,11 @@ impl Trial<'_, '_> {
         let Some(base) = base else { return Ok(()) };
         let kind = base.rsplit('.').next().unwrap_or(&base);
         let maker = match kind {
-            "list" | "dict" | "set" | "tuple" | "str" | "int" | "OrderedDict" | "defaultdict" | "deque"
-            | "UserDict" | "UserList" | "Array" | "Map" | "Set" => base.as_ref(),
+            "list" | "dict" | "set" | "tuple" | "str" | "int" | "OrderedDict" | "defaultdict" | "deque" | "UserDict"
+            | "UserList" | "Array" | "Map" | "Set" => base.as_ref(),
             _ => return Ok(()),
         };
-        let inner = if self.is_python() {
-            self.call_native(maker, given.clone())?
-        } else {
-            self.new_native(maker, given.clone())?
-        };
+        let inner = if self.is_python() { self.call_native(maker, given.clone())? } else { self.new_native(maker, given.clone())? };
         if let Value::Object(id) = object
             && let Some(data) = self.heap.object_mut(*id)
         {
@@ -441,7 +431,7 @@ impl Trial<'_, '_> {
             all.push(value.clone());
             self.set_field(object, &Value::Text(name), value)?;
         }
-        if line.iter().any(|class| matches!(class, Value::Native(name) if name.ends_with("NamedTuple")))
+        if line.iter().any(|class| matches!(class, Value::Native(name) if name.ends_with("NamedTuple")) )
             && let Value::Object(id) = object
             && let Some(data) = self.heap.object_mut(*id)
         {
@@ -459,8 +449,7 @@ impl Trial<'_, '_> {
         if let Value::Partial(partial) = &default
             && matches!(&partial.function, Value::Native(name) if name.ends_with("field"))
         {
-            let named =
-                |name: &str| partial.named.iter().find(|(own, _)| own.as_ref() == name).map(|(_, value)| value.clone());
+            let named = |name: &str| partial.named.iter().find(|(own, _)| own.as_ref() == name).map(|(_, value)| value.clone());
             return match (named("default"), named("default_factory")) {
                 (Some(value), _) => Ok(value),
                 (_, Some(maker)) => self.call(maker, Vec::new()),
@@ -535,9 +524,7 @@ impl Trial<'_, '_> {
                 let short = |name: &str| name.rsplit('.').next().unwrap_or(name).to_owned();
                 let is_same = |own: &Value| match (own, kinds) {
                     (Value::Native(own), Value::Native(kind)) => short(own) == short(kind),
-                    (Value::Class(own), Value::Native(kind)) => {
-                        self.heap.class(*own).is_some_and(|data| data.name == short(kind))
-                    }
+                    (Value::Class(own), Value::Native(kind)) => self.classes.get(&short(kind)) == Some(own),
                     (own, kind) => same_class(own, kind),
                 };
                 Some(line.iter().any(is_same))

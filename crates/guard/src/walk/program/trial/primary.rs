@@ -60,16 +60,19 @@ impl ProgramReader {
     /// Reads the parameters and the body of a function of JavaScript.
     pub(super) fn method_rest(&mut self, name: Rc<str>, is_async: bool, is_generator: bool) -> Option<Function> {
         let outer = std::mem::take(&mut self.has_yield);
+        let receives_outside = std::mem::take(&mut self.receives);
         let parameters = self.parameters(")")?;
         let body = self.block()?;
         self.has_yield = outer;
-        Some(Function { name, parameters, body, is_generator, is_async, is_arrow: false })
+        let receives = std::mem::replace(&mut self.receives, receives_outside);
+        Some(Function { name, parameters, body, is_generator, receives, is_async, is_arrow: false })
     }
 
     fn parenthesis(&mut self) -> Option<Expr> {
         if self.eat(")") {
             return Some(Expr::Tuple(Vec::new()));
         }
+        self.receives |= self.is_word("yield");
         let mut value = self.nested(Self::expressions)?;
         if self.is_comprehension() {
             value = self.comprehension(Gathers::Lazy, value, None)?;

@@ -69,7 +69,21 @@ impl Trial<'_, '_> {
         let options = self.options_of(&given)?;
         let mut data = self.command_data(form, base, &given, &options)?;
         self.apply_options(&mut data, &options, name)?;
-        self.started(name, data).map(Some)
+        if !self.is_python()
+            && let Some(callback) = given.values.last().filter(|value| value.is_callable())
+        {
+            data.callbacks.push(("done".to_owned(), callback.clone()));
+        }
+        let check = options.iter().find(|(option, _)| option.as_ref() == "check").map(|(_, value)| value.clone());
+        let place = self.place;
+        let value = self.started(name, data)?;
+        if let Some(check) = check
+            && base == "run"
+            && self.truth(&check) != Some(false)
+        {
+            self.fail_command(place, false)?;
+        }
+        Ok(Some(value))
     }
 
     /// The options of a call: its named arguments, or a table of JavaScript.

@@ -6,6 +6,7 @@ use crate::walk::program::trial::lexer::Kind;
 use crate::walk::program::trial::parse::{ProgramReader, augmented};
 use crate::walk::program::trial::syntax::{
     Arm, Class, Declares, Expr, ForLoop, Function, Handler, Name, Statement, WhileLoop,
+    WithBlock,
 };
 
 impl ProgramReader {
@@ -44,8 +45,7 @@ impl ProgramReader {
             self.eat_kind(&Kind::Newline).then_some(())?;
         }
         let word = if let Some(Kind::Name(word)) = self.kind() { word.clone() } else { String::new() };
-        let is_async = word == "async"
-            && matches!(self.peek(1), Some(Kind::Name(next)) if matches!(next.as_str(), "def" | "for" | "with"));
+        let is_async = word == "async" && matches!(self.peek(1), Some(Kind::Name(next)) if matches!(next.as_str(), "def" | "for" | "with"));
         self.at += usize::from(is_async);
         let word = match self.kind() {
             Some(Kind::Name(next)) if is_async => next.clone(),
@@ -75,14 +75,7 @@ impl ProgramReader {
                 let body = self.suite()?;
                 let otherwise = self.python_else()?;
                 let declares = Declares::No;
-                statements.push(Statement::For(Box::new(ForLoop {
-                    declares,
-                    target,
-                    items,
-                    over_keys: false,
-                    body,
-                    otherwise,
-                })));
+                statements.push(Statement::For(Rc::new(ForLoop { declares, target, items, over_keys: false, body, otherwise })));
             }
             "while" => {
                 self.at += 1;
@@ -90,14 +83,7 @@ impl ProgramReader {
                 let body = self.suite()?;
                 let otherwise = self.python_else()?;
                 let (first, step) = (Vec::new(), None);
-                statements.push(Statement::While(Box::new(WhileLoop {
-                    first,
-                    condition,
-                    step,
-                    body,
-                    otherwise,
-                    tests_late: false,
-                })));
+                statements.push(Statement::While(Box::new(WhileLoop { first, condition, step, body, otherwise, tests_late: false })));
             }
             "try" => {
                 self.at += 1;
@@ -134,13 +120,15 @@ impl ProgramReader {
         let name = self.name()?;
         self.expect("(")?;
         let outer = std::mem::take(&mut self.has_yield);
+        let receives_outside = std::mem::take(&mut self.receives);
         let parameters = self.parameters(")")?;
         if self.eat("->") {
             self.expression()?;
         }
         let body = self.suite()?;
         let is_generator = std::mem::replace(&mut self.has_yield, outer);
-        Some(Function { name, parameters, body, is_generator, is_async, is_arrow: false })
+        let receives = std::mem::replace(&mut self.receives, receives_outside);
+        Some(Function { name, parameters, body, is_generator, receives, is_async, is_arrow: false })
     }
 
     fn python_class(&mut self) -> Option<Class> {
@@ -181,7 +169,7 @@ impl ProgramReader {
         if is_wrapped {
             self.expect(")")?;
         }
-        Some(Statement::With(items, self.suite()?))
+        Some(Statement::With(Rc::new(WithBlock { items, body: self.suite()? })))
     }
 
     /// True if the parenthesis at this place closes before a colon.
@@ -293,9 +281,7 @@ impl ProgramReader {
             }
             "import" => self.python_import(statements)?,
             "from" => self.python_from(statements)?,
-            "type" | "print" | "exec" if is_word && matches!(self.peek(1), Some(Kind::Name(_) | Kind::Text(_))) => {
-                return None;
-            }
+            "type" | "print" | "exec" if is_word && matches!(self.peek(1), Some(Kind::Name(_) | Kind::Text(_))) => return None,
             _ => self.python_assignment(statements)?,
         }
         Some(())
@@ -324,6 +310,7 @@ impl ProgramReader {
         }
         let mut parts = vec![first];
         while self.eat("=") {
+            self.receives |= self.is_word("yield");
             parts.push(if self.is_word("yield") { self.yielded()? } else { self.expressions()? });
         }
         let value = parts.pop()?;

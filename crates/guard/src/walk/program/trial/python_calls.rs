@@ -89,6 +89,15 @@ impl Trial<'_, '_> {
                 Value::Object(self.heap.add(super::value::Cell::Object(Box::new(data))))
             }
             "object.__init__" => Value::None,
+            "object.__setattr__" => {
+                self.set_field(&first, &given.at(1), given.at(2))?;
+                Value::None
+            }
+            "object.__getattribute__" => {
+                let entries = self.entries_of(&first)?;
+                let fields = self.dict_of_pairs(entries);
+                self.item(&fields, &given.at(1))?
+            }
             "slice" => Value::Unknown,
             "format" => {
                 let spec = given.get(1).and_then(Value::known_text).unwrap_or("").to_owned();

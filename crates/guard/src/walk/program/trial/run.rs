@@ -3,7 +3,7 @@
 use std::ptr;
 use std::rc::Rc;
 
-use crate::walk::program::trial::syntax::{Arm, Declares, Expr, ForLoop, Handler, Name, Statement, WhileLoop};
+use crate::walk::program::trial::syntax::{Arm, Declares, Expr, ForLoop, Handler, Name, Statement, WhileLoop, WithBlock};
 use crate::walk::program::trial::value::{Cell, Scope, Value};
 use crate::walk::program::trial::{Run, Stop, Trial};
 
@@ -82,7 +82,7 @@ impl Trial<'_, '_> {
             Statement::While(inner) => return self.run_while(inner, None),
             Statement::Labeled(name, inner) => return self.run_labeled(name, inner),
             Statement::Try { body, handlers, otherwise, last } => return self.run_try(body, handlers, otherwise, last),
-            Statement::With(items, body) => return self.run_with(items, body),
+            Statement::With(block) => return self.run_with(block, 0),
             Statement::Return(value) => {
                 let value = match value {
                     Some(value) => self.value(value)?,
@@ -206,11 +206,14 @@ impl Trial<'_, '_> {
         }
     }
 
-    fn run_for(&mut self, inner: &ForLoop, label: Option<&Name>) -> Run<()> {
+    fn run_for(&mut self, inner: &Rc<ForLoop>, label: Option<&Name>) -> Run<()> {
         let items = self.value(&inner.items)?;
         if let Value::Iterator(id) = items
             && !inner.over_keys
         {
+            if self.is_fresh_generator(id) {
+                return self.run_for_hooked(id, inner, label);
+            }
             // The items that the body leaves are there for others.
             while let Some(item) = self.next_item(id)? {
                 self.step()?;
@@ -239,7 +242,7 @@ impl Trial<'_, '_> {
         self.run_block(&inner.otherwise)
     }
 
-    fn for_round(&mut self, inner: &ForLoop, item: Value, label: Option<&Name>) -> Run<bool> {
+    pub(super) fn for_round(&mut self, inner: &ForLoop, item: Value, label: Option<&Name>) -> Run<bool> {
         if self.is_python() {
             self.assign(&inner.target, item, Declares::No)?;
             return self.round(&inner.body, label);
@@ -379,9 +382,14 @@ impl Trial<'_, '_> {
         if self.is_python() { None } else { Some(self.enter_scope()) }
     }
 
-    fn run_with(&mut self, items: &[(Expr, Option<Expr>)], body: &[Statement]) -> Run<()> {
-        let Some(((value, target), rest)) = items.split_first() else { return self.run_block(body) };
+    pub(super) fn run_with(&mut self, block: &Rc<WithBlock>, at: usize) -> Run<()> {
+        let Some((value, target)) = block.items.get(at) else { return self.run_block(&block.body) };
         let manager = self.value(value)?;
+        if let Value::Iterator(id) = manager
+            && self.is_fresh_generator(id)
+        {
+            return self.run_with_hooked(id, block, at);
+        }
         let entered = self.enter_manager(&manager)?;
         if let Some(target) = target {
             self.assign(target, entered, Declares::No)?;
@@ -389,7 +397,7 @@ impl Trial<'_, '_> {
         let frames = self.frames.len();
         let swallows = self.may_swallow(&manager);
         self.tries += usize::from(swallows);
-        let end = self.run_with(rest, body);
+        let end = self.run_with(block, at + 1);
         self.tries -= usize::from(swallows);
         self.frames.truncate(frames);
         let failure = if let Err(Stop::Raise(value)) = &end { Some(value.clone()) } else { None };

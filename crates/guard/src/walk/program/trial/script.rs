@@ -156,7 +156,9 @@ impl ProgramReader {
         let declares = self.declares()?;
         loop {
             let target = self.pattern()?;
-            let value = if self.eat("=") { Some(self.expression()?) } else { None };
+            let has_value = self.eat("=");
+            self.receives |= has_value && self.is_word("yield");
+            let value = if has_value { Some(self.expression()?) } else { None };
             statements.push(Statement::Declare(declares, target, value));
             if !self.eat(",") {
                 break;
@@ -191,7 +193,7 @@ impl ProgramReader {
             self.expect(")")?;
             let body = self.body()?;
             let otherwise = Vec::new();
-            statements.push(Statement::For(Box::new(ForLoop { declares, target, items, over_keys, body, otherwise })));
+            statements.push(Statement::For(Rc::new(ForLoop { declares, target, items, over_keys, body, otherwise })));
             return Some(());
         }
         self.at = start;

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use crate::walk::program::trial::call::Given;
 use crate::walk::program::trial::numbers::parsed_number;
 use crate::walk::program::trial::syntax::Expr;
-use crate::walk::program::trial::value::{Cell, Dict, ObjectData, Value};
+use crate::walk::program::trial::value::{Cell, Dict, ObjectData, Settled, Value};
 use crate::walk::program::trial::{Run, Trial};
 
 /// True if JavaScript, or a program that runs it, has something of this name.
@@ -120,7 +120,8 @@ impl Trial<'_, '_> {
                     self.notes.is_blind = true;
                     return Ok(Some(Value::Unknown));
                 }
-                self.module(&module)?
+                let module = self.module(&module)?;
+                if name == "import" { self.heap.new_promise(Settled::Holds(module)) } else { module }
             }
             "module.createRequire" => Value::native("require"),
             "String" if given.values.is_empty() => Value::text(""),

@@ -102,6 +102,8 @@ pub(super) struct Function {
     pub(super) parameters: Vec<Parameter>,
     pub(super) body: Vec<Statement>,
     pub(super) is_generator: bool,
+    /// A `yield` of it has a value that somebody sends.
+    pub(super) receives: bool,
     pub(super) is_async: bool,
     /// It has the `this` of the function around it.
     pub(super) is_arrow: bool,
@@ -207,6 +209,13 @@ pub(super) struct ForLoop {
     pub(super) otherwise: Vec<Statement>,
 }
 
+/// `with`: the managers with their names, and the body.
+#[derive(Debug)]
+pub(super) struct WithBlock {
+    pub(super) items: Vec<(Expr, Option<Expr>)>,
+    pub(super) body: Vec<Statement>,
+}
+
 /// A loop with a condition.
 #[derive(Debug)]
 pub(super) struct WhileLoop {
@@ -238,15 +247,10 @@ pub(super) enum Statement {
     Augment(Expr, &'static str, Expr),
     Declare(Declares, Expr, Option<Expr>),
     If(Expr, Vec<Statement>, Vec<Statement>),
-    For(Box<ForLoop>),
+    For(Rc<ForLoop>),
     While(Box<WhileLoop>),
-    Try {
-        body: Vec<Statement>,
-        handlers: Vec<Handler>,
-        otherwise: Vec<Statement>,
-        last: Vec<Statement>,
-    },
-    With(Vec<(Expr, Option<Expr>)>, Vec<Statement>),
+    Try { body: Vec<Statement>, handlers: Vec<Handler>, otherwise: Vec<Statement>, last: Vec<Statement> },
+    With(Rc<WithBlock>),
     Return(Option<Expr>),
     Break(Option<Name>),
     Continue(Option<Name>),

@@ -117,10 +117,6 @@ impl Dict {
         &self.entries
     }
 
-    pub(super) fn entries_mut(&mut self) -> impl Iterator<Item = &mut Value> {
-        self.entries.iter_mut().map(|(_, value)| value)
-    }
-
     pub(super) fn len(&self) -> usize {
         self.entries.len()
     }
@@ -328,10 +324,6 @@ impl Heap {
         if let Some(Cell::Promise(_, waiting)) = self.cells.get_mut(id) {
             waiting.push(callback);
         }
-    }
-
-    pub(super) fn lists_mut(&mut self) -> impl Iterator<Item = &mut Vec<Value>> {
-        self.cells.iter_mut().filter_map(|cell| if let Cell::List(items) = cell { Some(items) } else { None })
     }
 }
 
