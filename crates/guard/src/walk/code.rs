@@ -142,7 +142,7 @@ impl ScriptWalk<'_> {
             if prints {
                 code = format!("console.log(eval({}))", in_quotes(&code));
             }
-            if program.is_none_or(|program| !self.run_program(program, &code, rest, is_file)) {
+            if program.is_none_or(|program| !self.try_program(program, &code, rest, is_file)) {
                 self.scan_code(language, &code, known.clone());
             }
         }

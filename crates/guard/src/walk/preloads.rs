@@ -40,7 +40,7 @@ impl ScriptWalk<'_> {
         }
         for path in self.code_at(&places) {
             let Some(code) = self.known_file(&path) else { continue };
-            let is_followed = Language::named(language).is_some_and(|known| self.run_program(known, &code, &[], true));
+            let is_followed = Language::named(language).is_some_and(|known| self.try_program(known, &code, &[], true));
             if !is_followed {
                 self.scan_code(language, &code, Values::new());
             }
