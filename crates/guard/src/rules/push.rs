@@ -29,7 +29,8 @@ pub(super) fn judge(walk: &mut ScriptWalk<'_>, name: &str, arguments: &[String],
             let input = walk.world.shell.input.clone();
             let listed = input.lines().filter(|_| arguments.iter().any(|word| word == "--stdin"));
             let is_forced = |word: &str| matches!(word, "--force" | "-f" | "--mirror") || word.starts_with('+');
-            if arguments.iter().map(String::as_str).chain(listed).any(is_forced) {
+            let is_dry = arguments.iter().any(|word| word == "--dry-run" || word == "-n");
+            if !is_dry && arguments.iter().map(String::as_str).chain(listed).any(is_forced) {
                 walk.find_rule(&FORCE_PUSH);
             }
         }

@@ -479,10 +479,8 @@ impl ScriptWalk<'_> {
                 _ => {}
             }
         }
-        let mut line = self.read_line(delimiter, from);
-        if let Some(length) = length {
-            line = line.chars().take(length).collect();
-        }
+        let is_raw = arguments.iter().any(|word| word.starts_with('-') && word.contains('r'));
+        let line = self.read_line(ReadLine { delimiter, from, length, is_raw });
         let separators = self.scalar("IFS").unwrap_or_else(|| " \t\n".to_owned());
         if let Some(array) = array {
             let items = split(&line, &separators, usize::MAX);
@@ -503,7 +501,8 @@ impl ScriptWalk<'_> {
         }
     }
 
-    fn read_line(&mut self, delimiter: char, from: Option<u32>) -> String {
+    fn read_line(&mut self, wanted: ReadLine) -> String {
+        let ReadLine { delimiter, from, length, is_raw } = wanted;
         let input = match from {
             Some(number) => {
                 self.world.shell.descriptors.get(&number).cloned().unwrap_or_else(|| UNKNOWN.to_string().into())
@@ -519,11 +518,8 @@ impl ScriptWalk<'_> {
         }
         // A last line without its end is read, too, but `read` fails.
         let is_known = !input.contains(UNKNOWN);
-        self.tell_outcome(is_known.then(|| input.contains(delimiter)));
-        let (line, rest) = match input.split_once(delimiter) {
-            Some((line, rest)) => (line.to_owned(), rest),
-            None => (input.trim_end_matches('\n').to_owned(), ""),
-        };
+        let (line, rest, is_whole) = one_line(&input, delimiter, length, is_raw);
+        self.tell_outcome(is_known.then_some(is_whole));
         match from {
             Some(number) => {
                 Rc::make_mut(&mut self.world.shell.descriptors).insert(number, rest.into());
@@ -573,6 +569,41 @@ impl ScriptWalk<'_> {
             }
         }
     }
+}
+
+/// The part of the input that `read` takes.
+#[derive(Debug, Clone, Copy)]
+struct ReadLine {
+    delimiter: char,
+    /// `-u`
+    from: Option<u32>,
+    /// `-n`, `-N`
+    length: Option<usize>,
+    /// `-r`: a backslash is a letter like any other.
+    is_raw: bool,
+}
+
+/// A line of the input, the input behind it, and whether its end was there.
+fn one_line(input: &str, delimiter: char, length: Option<usize>, is_raw: bool) -> (String, &str, bool) {
+    let mut line = String::new();
+    let mut letters = input.char_indices();
+    while let Some((at, letter)) = letters.next() {
+        if length.is_some_and(|most| line.chars().count() >= most) {
+            return (line, input.get(at..).unwrap_or(""), true);
+        }
+        match letter {
+            _ if letter == delimiter => return (line, letters.as_str(), true),
+            '\\' if !is_raw => match letters.next() {
+                // The line goes on behind its end.
+                Some((_, '\n')) | None => {}
+                Some((_, escaped)) => line.push(escaped),
+            },
+            _ => line.push(letter),
+        }
+    }
+    let is_whole = length.is_some_and(|most| most > 0 && line.chars().count() >= most);
+    line.truncate(line.trim_end_matches('\n').len());
+    (line, "", is_whole)
 }
 
 /// The letter of an option of `set` that goes by a name.

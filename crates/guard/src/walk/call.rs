@@ -27,6 +27,9 @@ impl ScriptWalk<'_> {
         }
         let extent_before = std::mem::replace(&mut self.trail.extent, simple.extent);
         let trail_before = std::mem::take(&mut self.trail.assignments);
+        if !self.world.shell.traps.is_empty() {
+            self.run_debug_trap(simple.extent);
+        }
         let unwrapped_before = self.trail.unwrapped.len();
         let flow = self.run_simple_here(simple);
         self.trail.unwrapped.truncate(unwrapped_before);
@@ -412,7 +415,7 @@ impl ScriptWalk<'_> {
         self.budget.spend(self.world.files.programs.len() / 16);
         if let Some(path) = self.world.shell.hashed.get(word) {
             let path = path.clone();
-            return base_name(&path).to_owned();
+            return self.program_at(&path).unwrap_or_else(|| base_name(&path).to_owned());
         }
         if word.contains('/') {
             if let Some(program) = self.program_at(word) {

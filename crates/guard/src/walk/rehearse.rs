@@ -108,7 +108,12 @@ impl ScriptWalk<'_> {
             if flow.is_end() {
                 return flow;
             }
-            let succeeded = self.has_succeeded(last);
+            // Whoever only says something, or ends, where a command has failed, does no more than is gone through here.
+            let is_plain = *joint == Joint::Or && usually_succeeds(last) && is_trivial(pipeline);
+            let succeeded = match self.world.certainty.status {
+                None if is_plain => true,
+                _ => self.has_succeeded(last),
+            };
             self.world.certainty.status = Some(succeeded);
             // Nothing makes a line of its own invisible, so that a script in front of another one never hides it.
             if item.spans_lines {
@@ -349,6 +354,15 @@ impl ScriptWalk<'_> {
             }
         }
     }
+}
+
+/// True if a pipeline changes nothing but the way through the script.
+fn is_trivial(pipeline: &Pipeline) -> bool {
+    let [ShellCommand::Simple(simple)] = pipeline.stages.as_slice() else { return false };
+    let name = simple.words.first().and_then(ShellWord::plain);
+    simple.assigns.is_empty()
+        && !simple.has_substitution()
+        && matches!(name, Some("true" | ":" | "echo" | "printf" | "exit" | "return"))
 }
 
 impl Flow {

@@ -6,6 +6,7 @@
 use crate::marks::is_mark;
 use crate::syntax::ast::SourceExtent;
 use crate::walk::builtins::after_options;
+use crate::walk::state::ShellValue;
 use crate::walk::{Flow, ScriptWalk};
 
 /// An action, and when it runs.
@@ -71,6 +72,17 @@ impl ScriptWalk<'_> {
         self.world.calls.push(key);
         self.run_action(&trap);
         self.world.calls.pop();
+    }
+
+    /// Runs the action that comes before every command, which finds the command's text in a variable.
+    pub(super) fn run_debug_trap(&mut self, command: SourceExtent) {
+        if !self.world.shell.traps.iter().any(|trap| trap.events.iter().any(|event| event == "DEBUG")) {
+            return;
+        }
+        if let Some(text) = self.trail.source(command).map(str::to_owned) {
+            self.world.shell.set("BASH_COMMAND", ShellValue::Scalar(text), None);
+        }
+        self.run_trap("DEBUG");
     }
 
     fn run_action(&mut self, trap: &Trap) -> Flow {

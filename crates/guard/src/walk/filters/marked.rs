@@ -56,7 +56,9 @@ fn filter_named(name: &str) -> Option<Filter> {
             let word = operands(arguments).cloned().collect::<Vec<_>>().join(" ");
             Some(format!("{}\n", if word.is_empty() { "y".to_owned() } else { word }))
         },
-        "compgen" => |_, _, arguments| {
+        "compgen" => |walk, _, arguments| {
+            // Its words are expanded once more.
+            arguments.iter().for_each(|word| walk.run_hidden(word));
             let lists = arguments.first().is_some_and(|flag| matches!(flag.as_str(), "-f" | "-d"));
             let pattern = arguments.iter().position(|word| word == "-G").and_then(|at| arguments.get(at + 1));
             match pattern {
@@ -330,6 +332,11 @@ impl ScriptWalk<'_> {
             Some(wanted) => (wanted, operands.as_slice()),
             None => operands.split_first().map(|(wanted, files)| (*wanted, files))?,
         };
+        // Files without something are nearly all of them.
+        if flags.contains('L') && flags.contains(['r', 'R']) {
+            let top = files.first().map_or(".", |path| path.as_str()).trim_end_matches('/');
+            return Some(format!("{top}/{TREE}\n"));
+        }
         let text = self.input_of(files.iter().copied());
         if flags.contains(['c', 'l', 'q']) {
             return Some(SOME.to_string());

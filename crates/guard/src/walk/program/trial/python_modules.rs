@@ -319,7 +319,9 @@ impl Trial<'_, '_> {
     fn loaded_value(&mut self, name: &str, value: &Value) -> Run<Value> {
         let value = match value {
             Value::File(id) => self.file_method(*id, "read", &Given::default())?,
-            Value::Native(name) if name.starts_with("sys.stdin") => self.call_native("sys.stdin.read", Given::default())?,
+            Value::Native(name) if name.starts_with("sys.stdin") => {
+                self.call_native("sys.stdin.read", Given::default())?
+            }
             value => value.clone(),
         };
         if name == "ast.literal_eval" {
