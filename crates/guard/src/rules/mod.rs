@@ -229,11 +229,11 @@ pub(crate) const HIDDEN_CODE: Rule = Rule {
     name: "guard/hidden-code",
     level: Level::Ask,
     is_on: true,
-    message: "this code decodes text and runs it, and the guard cannot read that text",
+    message: "this runs text that is decoded or changed on its way, and the guard cannot read the result",
     alternative: "python3 script.py",
     refuses: &[
         "python3 -c 'import zlib, base64; exec(zlib.decompress(base64.b64decode(open(\"x\").read())))'",
-        "python3 -c 'import os, sys; os.system(\"\".join(chr(int(c) ^ 1) for c in sys.argv))'",
+        "openssl enc -d -aes-256-cbc -k x -a <<< U2FsdGVkX1 | bash",
         "node -e 'eval(atob(process.env.X))'",
     ],
     allows: &[
