@@ -296,6 +296,7 @@ impl Trial<'_, '_> {
 
     /// Bytes that a value stands for.
     pub(super) fn bytes_of(&mut self, value: &Value) -> Run<Option<Vec<u8>>> {
+        let value = &self.plain(value);
         Ok(match value {
             Value::Bytes(bytes) => Some(bytes.to_vec()),
             Value::Text(text) => self.spelled(text).map(String::into_bytes),

@@ -104,6 +104,9 @@ impl Trial<'_, '_> {
             None => {}
         }
         let data = self.heap.class(id).cloned().unwrap_or_default();
+        if let Some(value) = self.meta_member(class, &line, name)? {
+            return Ok(value);
+        }
         Ok(match name {
             "__name__" | "name" | "__qualname__" => Value::text(data.name),
             "__members__" | "__dict__" => self.heap.new_dict(data.members),
@@ -114,6 +117,26 @@ impl Trial<'_, '_> {
             _ if self.is_python() => return Err(self.exception("AttributeError", name)),
             _ => Value::Undefined,
         })
+    }
+
+    /// A member that a class has from its metaclass.
+    fn meta_member(&mut self, class: &Value, line: &[Value], name: &str) -> Run<Option<Value>> {
+        let meta = line.iter().find_map(|class| match class {
+            Value::Class(id) => self.heap.class(*id)?.meta.clone(),
+            _ => None,
+        });
+        let Some(meta) = meta else { return Ok(None) };
+        let metas = self.line_of(&meta);
+        if let Some(member) = self.member_in(&metas, name) {
+            return self.bind(class, member).map(Some);
+        }
+        match self.member_in(&metas, "__getattr__") {
+            Some(finder) if !name.starts_with("__") => {
+                let finder = self.bind(class, finder)?;
+                self.call(finder, vec![Value::text(name)]).map(Some)
+            }
+            _ => Ok(None),
+        }
     }
 
     /// A member of a class as an object has it.

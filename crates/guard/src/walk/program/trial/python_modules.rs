@@ -27,6 +27,18 @@ pub(super) fn has(module: &str, name: &str) -> bool {
     names.contains(&name)
 }
 
+/// True if every Python has a module of this name.
+pub(super) fn is_standard(name: &str) -> bool {
+    const STANDARD: [&str; 62] = [
+        "os", "sys", "subprocess", "shutil", "pathlib", "json", "re", "time", "datetime", "functools", "itertools", "operator", "collections",
+        "typing", "dataclasses", "enum", "string", "textwrap", "shlex", "base64", "binascii", "codecs", "zlib", "gzip", "bz2", "lzma", "struct",
+        "glob", "tempfile", "asyncio", "pty", "multiprocessing", "threading", "concurrent", "importlib", "runpy", "argparse", "optparse",
+        "getopt", "configparser", "csv", "io", "random", "secrets", "math", "hashlib", "logging", "contextlib", "abc", "types", "copy",
+        "signal", "socket", "urllib", "http", "platform", "stat", "fnmatch", "unittest", "traceback", "inspect", "builtins",
+    ];
+    STANDARD.contains(&name)
+}
+
 /// True if texts of Python have a method of this name.
 pub(super) fn is_text_method(name: &str) -> bool {
     matches!(

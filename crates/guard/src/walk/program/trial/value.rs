@@ -161,6 +161,8 @@ pub(super) struct ClassData {
     /// Fields that every object gets when it is made, each as a function without parameters.
     pub(super) fields: Vec<(Value, Value)>,
     pub(super) is_data: bool,
+    /// The class that this one is an object of.
+    pub(super) meta: Option<Value>,
 }
 
 /// An object of a class.
