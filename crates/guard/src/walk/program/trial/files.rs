@@ -240,6 +240,8 @@ impl Trial<'_, '_> {
                     return Ok(Value::Undefined);
                 }
                 let text = if name == "writelines" { self.joined(&first, "")? } else { self.content_of(&first)? };
+                let length = self.heap.file(id).and_then(|file| file.text.as_ref()).map_or(0, String::len);
+                self.spend(8 + (length + text.len()) / 64)?;
                 self.write_to(id, &text);
                 Value::number(text.len())
             }
