@@ -132,7 +132,8 @@ impl ScriptWalk<'_> {
         let program = Language::named(language).filter(|_| !loops);
         let is_file = !arguments.iter().any(|word| interpreter.is_flag(language, word));
         let prints = |word: &String| matches!(word.as_str(), "-p" | "--print" | "-pe");
-        let prints = program == Some(Language::Script) && arguments.iter().take_while(|word| word.starts_with('-')).any(prints);
+        let prints =
+            program == Some(Language::Script) && arguments.iter().take_while(|word| word.starts_with('-')).any(prints);
         for mut code in codes {
             // The value of the last expression is printed.
             if prints {

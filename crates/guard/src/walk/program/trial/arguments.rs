@@ -90,12 +90,15 @@ impl Trial<'_, '_> {
     }
 
     fn is_option_parser(&self, id: Id) -> bool {
-        self.heap.object(id).is_some_and(|data| matches!(&data.class, Value::Native(name) if name.ends_with("OptionParser")))
+        self.heap
+            .object(id)
+            .is_some_and(|data| matches!(&data.class, Value::Native(name) if name.ends_with("OptionParser")))
     }
 
     /// Gives the options and the other arguments of a command line their places.
     fn read_arguments(&mut self, id: Id, words: Vec<Value>, fields: &mut Dict, rest: &mut Vec<Value>) -> Run<()> {
-        let options = self.heap.object(id).and_then(|data| data.fields.named("@options")).cloned().unwrap_or(Value::None);
+        let options =
+            self.heap.object(id).and_then(|data| data.fields.named("@options")).cloned().unwrap_or(Value::None);
         let mut specs = Vec::new();
         for option in self.items(&options)? {
             specs.push(OptionSpec::of(self, &option)?);
@@ -114,7 +117,8 @@ impl Trial<'_, '_> {
         while let Some(word) = words.next() {
             self.step()?;
             let text = self.text_of(&word)?;
-            let (flag, attached) = text.split_once('=').map_or((text.as_ref(), None), |(flag, value)| (flag, Some(Value::text(value))));
+            let (flag, attached) =
+                text.split_once('=').map_or((text.as_ref(), None), |(flag, value)| (flag, Some(Value::text(value))));
             let is_own = |spec: &&OptionSpec| spec.names.iter().any(|name| name == flag || name == text.as_ref());
             if let Some(spec) = specs.iter().find(is_own) {
                 let before = fields.named(&spec.dest).cloned().unwrap_or(Value::None);
@@ -134,7 +138,9 @@ impl Trial<'_, '_> {
             match places.next() {
                 Some(spec) if spec.takes_many() => {
                     let mut all = vec![word];
-                    while let Some(more) = words.next_if(|word| !matches!(word, Value::Text(text) if text.starts_with('-'))) {
+                    while let Some(more) =
+                        words.next_if(|word| !matches!(word, Value::Text(text) if text.starts_with('-')))
+                    {
                         all.push(more);
                     }
                     let list = self.heap.new_list(all);
@@ -161,7 +167,9 @@ impl Trial<'_, '_> {
             "store_true" => Value::Bool(true),
             "store_false" => Value::Bool(false),
             "store_const" => spec.constant.clone(),
-            "count" => self.binary(&if before.is_nothing() { Value::Int(0) } else { before.clone() }, "+", &Value::Int(1))?,
+            "count" => {
+                self.binary(&if before.is_nothing() { Value::Int(0) } else { before.clone() }, "+", &Value::Int(1))?
+            }
             "append" | "extend" => {
                 let value = attached.or_else(|| words.next()).unwrap_or(Value::Unknown);
                 let mut items = if before.is_nothing() { Vec::new() } else { self.items(before)? };
@@ -170,7 +178,8 @@ impl Trial<'_, '_> {
             }
             _ if spec.takes_many() => {
                 let mut all: Vec<Value> = attached.into_iter().collect();
-                while let Some(more) = words.next_if(|word| !matches!(word, Value::Text(text) if text.starts_with('-'))) {
+                while let Some(more) = words.next_if(|word| !matches!(word, Value::Text(text) if text.starts_with('-')))
+                {
                     all.push(more);
                 }
                 self.heap.new_list(all)
@@ -200,9 +209,11 @@ impl Trial<'_, '_> {
         while let Some(word) = words.next() {
             let text = self.text_of(&word)?;
             if let Some(name) = text.strip_prefix("--") {
-                let (name, value) = name.split_once('=').map_or((name, None), |(name, value)| (name, Some(Value::text(value))));
+                let (name, value) =
+                    name.split_once('=').map_or((name, None), |(name, value)| (name, Some(Value::text(value))));
                 let takes = long.iter().any(|own| own.strip_suffix('=') == Some(name));
-                let value = value.or_else(|| if takes { words.next() } else { None }).unwrap_or_else(|| Value::text(""));
+                let value =
+                    value.or_else(|| if takes { words.next() } else { None }).unwrap_or_else(|| Value::text(""));
                 found.push(Value::Tuple([Value::text(format!("--{name}")), value].into()));
             } else if let Some(name) = text.strip_prefix('-').filter(|name| !name.is_empty()) {
                 let takes = short.contains(&format!("{name}:"));
@@ -222,7 +233,11 @@ impl Trial<'_, '_> {
         Ok(Some(match name {
             "configparser.ConfigParser" | "configparser.RawConfigParser" | "configparser.SafeConfigParser" => {
                 let sections = self.heap.new_dict(Dict::default());
-                let data = ObjectData { class: Value::native("configparser.ConfigParser"), fields: Dict::default(), inner: Some(sections) };
+                let data = ObjectData {
+                    class: Value::native("configparser.ConfigParser"),
+                    fields: Dict::default(),
+                    inner: Some(sections),
+                };
                 Value::Object(self.heap.add(Cell::Object(Box::new(data))))
             }
             "csv.reader" | "csv.DictReader" => {
@@ -280,7 +295,9 @@ impl Trial<'_, '_> {
                 let key = self.text_of(&given.at(1))?.to_lowercase();
                 let value = self.item(&table, &Value::text(key))?;
                 match (name, value.known_text()) {
-                    ("getboolean", Some(text)) => Value::Bool(matches!(text.to_lowercase().as_str(), "1" | "yes" | "true" | "on")),
+                    ("getboolean", Some(text)) => {
+                        Value::Bool(matches!(text.to_lowercase().as_str(), "1" | "yes" | "true" | "on"))
+                    }
                     ("getint", Some(text)) => super::numbers::parsed_number(text, 10).unwrap_or(Value::Lost),
                     _ => value,
                 }
@@ -351,7 +368,8 @@ impl OptionSpec {
         };
         let names = part(trial, "@names").unwrap_or(Value::None);
         let names = trial.words_of(&names)?;
-        let long = names.iter().find(|name| name.starts_with("--")).or_else(|| names.first()).cloned().unwrap_or_default();
+        let long =
+            names.iter().find(|name| name.starts_with("--")).or_else(|| names.first()).cloned().unwrap_or_default();
         let dest: Rc<str> = match part(trial, "dest") {
             Some(dest) => trial.text_of(&dest)?,
             None => long.trim_start_matches('-').replace('-', "_").into(),
@@ -377,7 +395,11 @@ impl OptionSpec {
     }
 
     fn takes_many(&self) -> bool {
-        self.count.as_ref().is_some_and(|count| matches!(count.known_text(), Some("*" | "+" | "...")) || count.as_int().is_some_and(|count| count > 1) || matches!(count, Value::Native(_)))
+        self.count.as_ref().is_some_and(|count| {
+            matches!(count.known_text(), Some("*" | "+" | "..."))
+                || count.as_int().is_some_and(|count| count > 1)
+                || matches!(count, Value::Native(_))
+        })
     }
 }
 

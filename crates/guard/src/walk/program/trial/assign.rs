@@ -113,7 +113,8 @@ impl Trial<'_, '_> {
         let items = if value.is_unknown() { vec![value.clone(); targets.len()] } else { self.items(value)? };
         let rest = targets.iter().position(|target| matches!(target, Expr::Spread(_)));
         // One item of a listing stands for all of them.
-        let missing = if items.iter().any(|item| item.is_unknown() || item.is_listing()) { items.last().cloned() } else { None };
+        let missing =
+            if items.iter().any(|item| item.is_unknown() || item.is_listing()) { items.last().cloned() } else { None };
         for (at, target) in targets.iter().enumerate() {
             let behind = targets.len() - at - 1;
             let value = match rest {

@@ -125,7 +125,9 @@ impl Trial<'_, '_> {
             },
             Value::Native(name) => self.call_native(&name.clone(), given),
             Value::Undefined | Value::None if !self.is_python() => Err(self.exception("TypeError", "not a function")),
-            Value::None | Value::Text(_) | Value::Int(_) | Value::List(_) => Err(self.exception("TypeError", "not callable")),
+            Value::None | Value::Text(_) | Value::Int(_) | Value::List(_) => {
+                Err(self.exception("TypeError", "not callable"))
+            }
             _ => self.call_unknown(function, given),
         }
     }
@@ -177,7 +179,13 @@ impl Trial<'_, '_> {
     }
 
     /// Runs the body of a function. Returns its value and the values that it has yielded.
-    pub(super) fn run_closure(&mut self, id: Id, this: Option<Value>, given: Given, frame: Frame) -> Run<(Value, Vec<Value>)> {
+    pub(super) fn run_closure(
+        &mut self,
+        id: Id,
+        this: Option<Value>,
+        given: Given,
+        frame: Frame,
+    ) -> Run<(Value, Vec<Value>)> {
         let Some(closure) = self.heap.closure(id) else { return Ok((Value::Unknown, Vec::new())) };
         let (function, parent, home) = (Rc::clone(&closure.function), closure.scope, closure.home);
         let this = if function.is_arrow { closure.this.clone() } else { this };
@@ -188,7 +196,9 @@ impl Trial<'_, '_> {
         }
         let scope = self.heap.add(Cell::Scope(Scope { parent: Some(parent), is_function: true, ..Scope::default() }));
         let mut given = given;
-        if self.is_python() && let Some(this) = &this {
+        if self.is_python()
+            && let Some(this) = &this
+        {
             given.values.insert(0, this.clone());
         }
         self.frames.push(Frame { scope, this, home, ..frame });
@@ -231,7 +241,9 @@ impl Trial<'_, '_> {
                         Some(Value::Undefined) | None => match (&default, &parameter.default) {
                             (Some(default), _) => default.clone(),
                             (None, Some(default)) => self.value(default)?,
-                            (None, None) if self.is_python() => return Err(self.exception("TypeError", "missing argument")),
+                            (None, None) if self.is_python() => {
+                                return Err(self.exception("TypeError", "missing argument"));
+                            }
                             (None, None) => Value::Undefined,
                         },
                         Some(value) => value,

@@ -52,7 +52,11 @@ fn base85(text: &[u8], is_ascii: bool) -> Option<Vec<u8>> {
     const ALPHABET: &[u8] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~";
     let mut digits: Vec<u32> = Vec::new();
     for letter in text.iter().filter(|letter| !letter.is_ascii_whitespace()) {
-        let digit = if is_ascii { letter.checked_sub(b'!').map(usize::from) } else { ALPHABET.iter().position(|own| own == letter) };
+        let digit = if is_ascii {
+            letter.checked_sub(b'!').map(usize::from)
+        } else {
+            ALPHABET.iter().position(|own| own == letter)
+        };
         digits.push(u32::try_from(digit?).ok().filter(|digit| *digit < 85)?);
     }
     let padding = (5 - digits.len() % 5) % 5;
@@ -71,7 +75,8 @@ pub(super) fn base64_text(bytes: &[u8]) -> String {
     const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut text = String::new();
     for group in bytes.chunks(3) {
-        let number = group.iter().chain([0, 0].iter()).take(3).fold(0_usize, |number, byte| number << 8 | usize::from(*byte));
+        let number =
+            group.iter().chain([0, 0].iter()).take(3).fold(0_usize, |number, byte| number << 8 | usize::from(*byte));
         for digit in 0..4 {
             let letter = ALPHABET.get(number >> (18 - 6 * digit) & 63).copied().unwrap_or(b'=');
             text.push(if digit <= group.len() { char::from(letter) } else { '=' });
@@ -91,10 +96,32 @@ impl Trial<'_, '_> {
         let base = name.rsplit('.').next().unwrap_or(name);
         if !matches!(
             base,
-            "b64decode" | "urlsafe_b64decode" | "standard_b64decode" | "decodebytes" | "a2b_base64" | "atob" | "b32decode"
-                | "b16decode" | "unhexlify" | "a2b_hex" | "fromhex" | "b85decode" | "a85decode" | "b64encode" | "hexlify"
-                | "b2a_hex" | "btoa" | "urlsafe_b64encode" | "decode" | "encode" | "unquote" | "unquote_plus" | "decodeURIComponent"
-                | "decodeURI" | "unescape" | "b2a_base64"
+            "b64decode"
+                | "urlsafe_b64decode"
+                | "standard_b64decode"
+                | "decodebytes"
+                | "a2b_base64"
+                | "atob"
+                | "b32decode"
+                | "b16decode"
+                | "unhexlify"
+                | "a2b_hex"
+                | "fromhex"
+                | "b85decode"
+                | "a85decode"
+                | "b64encode"
+                | "hexlify"
+                | "b2a_hex"
+                | "btoa"
+                | "urlsafe_b64encode"
+                | "decode"
+                | "encode"
+                | "unquote"
+                | "unquote_plus"
+                | "decodeURIComponent"
+                | "decodeURI"
+                | "unescape"
+                | "b2a_base64"
         ) {
             return Ok(None);
         }
@@ -112,7 +139,9 @@ impl Trial<'_, '_> {
             "b64encode" | "urlsafe_b64encode" | "b2a_base64" => base64_text(&bytes).into_bytes(),
             "btoa" => return Ok(Some(Value::text(base64_text(&bytes)))),
             "hexlify" | "b2a_hex" => bytes.iter().flat_map(|byte| format!("{byte:02x}").into_bytes()).collect(),
-            "unquote" | "unquote_plus" | "decodeURIComponent" | "decodeURI" | "unescape" if !name.starts_with("html") => {
+            "unquote" | "unquote_plus" | "decodeURIComponent" | "decodeURI" | "unescape"
+                if !name.starts_with("html") =>
+            {
                 let plain = unquoted(&bytes, base == "unquote_plus");
                 return self.text_of_bytes(&plain).map(Some);
             }
@@ -160,7 +189,10 @@ fn unquoted(bytes: &[u8], plus_is_blank: bool) -> Vec<u8> {
     let mut out = Vec::new();
     let mut rest = bytes;
     while let Some((first, after)) = rest.split_first() {
-        let code = after.get(..2).and_then(|digits| std::str::from_utf8(digits).ok()).and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        let code = after
+            .get(..2)
+            .and_then(|digits| std::str::from_utf8(digits).ok())
+            .and_then(|digits| u8::from_str_radix(digits, 16).ok());
         match (first, code) {
             (b'%', Some(code)) => {
                 out.push(code);

@@ -146,7 +146,10 @@ impl Trial<'_, '_> {
             return Ok(Value::Unknown);
         };
         let statements: Rc<[super::syntax::Statement]> = statements.into();
-        let scope = self.heap.add(super::value::Cell::Scope(super::value::Scope { is_function: true, ..super::value::Scope::default() }));
+        let scope = self.heap.add(super::value::Cell::Scope(super::value::Scope {
+            is_function: true,
+            ..super::value::Scope::default()
+        }));
         let mut module = super::value::Dict::default();
         module.set("exports", exports.clone());
         let module = self.heap.new_dict(module);
@@ -195,7 +198,9 @@ fn without_levels(path: &str) -> String {
     let last = path.rsplit('/').next().unwrap_or(path);
     let is_all = |part: &str| part.chars().all(|letter| listing.contains(&letter));
     match path.get(..first) {
-        Some(before) if last.contains(TREE) && is_all(last) && (before.is_empty() || before.ends_with('/')) => format!("{before}{TREE}"),
+        Some(before) if last.contains(TREE) && is_all(last) && (before.is_empty() || before.ends_with('/')) => {
+            format!("{before}{TREE}")
+        }
         _ => path.to_owned(),
     }
 }

@@ -49,7 +49,8 @@ impl Trial<'_, '_> {
         for name in ["__str__", "toString", "__fspath__", "__repr__", "@@toPrimitive"] {
             if let Some(method) = self.class_member(object, name) {
                 let method = self.bind(object, method)?;
-                let value = self.call(method, vec![Value::text("string")])
+                let value = self
+                    .call(method, vec![Value::text("string")])
                     .or_else(|_| self.call_method(object.clone(), name, Vec::new()))?;
                 return if matches!(value, Value::Object(_)) { Ok(Rc::from("")) } else { self.text_of(&value) };
             }
@@ -159,9 +160,7 @@ impl Trial<'_, '_> {
             Value::Int(number) => Some(*number != 0),
             Value::Float(number) => Some(*number != 0.0 && !number.is_nan()),
             Value::Text(text) if !has_mark(text) => Some(!text.is_empty()),
-            Value::Text(text) => {
-                text.chars().any(|letter| letter != UNKNOWN && !is_source(letter)).then_some(true)
-            }
+            Value::Text(text) => text.chars().any(|letter| letter != UNKNOWN && !is_source(letter)).then_some(true),
             Value::Bytes(bytes) => Some(!bytes.is_empty()),
             Value::List(id) if self.is_python() => {
                 let items = self.heap.list(*id)?;
@@ -219,7 +218,9 @@ impl Trial<'_, '_> {
                 Some(inner @ (Value::Text(_) | Value::Int(_) | Value::Tuple(_))) => self.key_of(inner)?,
                 _ => format!("o{id}"),
             },
-            Value::List(id) | Value::Dict(id) | Value::Set(id) | Value::Function(id) | Value::Class(id) => format!("o{id}"),
+            Value::List(id) | Value::Dict(id) | Value::Set(id) | Value::Function(id) | Value::Class(id) => {
+                format!("o{id}")
+            }
             Value::Native(name) => format!("n{name}"),
             _ => return None,
         })
@@ -234,7 +235,9 @@ impl Trial<'_, '_> {
         }
         match (left, right) {
             (Value::Unknown | Value::Lost, _) | (_, Value::Unknown | Value::Lost) => None,
-            (Value::Text(left), Value::Text(right)) | (Value::Path(left), Value::Path(right)) => self.same_text(left, right),
+            (Value::Text(left), Value::Text(right)) | (Value::Path(left), Value::Path(right)) => {
+                self.same_text(left, right)
+            }
             (Value::Text(left), Value::Int(right)) | (Value::Int(right), Value::Text(left)) if !self.is_python() => {
                 left.parse::<i128>().ok().map(|left| left == *right)
             }
@@ -289,9 +292,12 @@ impl Trial<'_, '_> {
             return Some(left == right);
         }
         let differs = |left: &mut dyn Iterator<Item = char>, right: &mut dyn Iterator<Item = char>| {
-            left.zip(right).take_while(|(left, right)| !is_mark(*left) && !is_mark(*right)).any(|(left, right)| left != right)
+            left.zip(right)
+                .take_while(|(left, right)| !is_mark(*left) && !is_mark(*right))
+                .any(|(left, right)| left != right)
         };
-        let is_other = differs(&mut left.chars(), &mut right.chars()) || differs(&mut left.chars().rev(), &mut right.chars().rev());
+        let is_other = differs(&mut left.chars(), &mut right.chars())
+            || differs(&mut left.chars().rev(), &mut right.chars().rev());
         if is_other { Some(false) } else { None }
     }
 

@@ -10,7 +10,8 @@ impl Trial<'_, '_> {
         let first = given.at(0);
         Ok(match name {
             "items" | "entries" => {
-                let pairs = self.entries_of(&own)?.into_iter().map(|(key, value)| Value::Tuple([key, value].into())).collect();
+                let pairs =
+                    self.entries_of(&own)?.into_iter().map(|(key, value)| Value::Tuple([key, value].into())).collect();
                 self.heap.new_list(pairs)
             }
             "values" => {
@@ -56,7 +57,11 @@ impl Trial<'_, '_> {
                 }
             }
             "update" => {
-                let pairs = if matches!(first, Value::List(_) | Value::Tuple(_) | Value::Iterator(_)) { self.pairs(&first)? } else { self.entries_of(&first)? };
+                let pairs = if matches!(first, Value::List(_) | Value::Tuple(_) | Value::Iterator(_)) {
+                    self.pairs(&first)?
+                } else {
+                    self.entries_of(&first)?
+                };
                 for (key, value) in pairs {
                     self.set_item(&own, &key, value)?;
                 }
@@ -73,11 +78,15 @@ impl Trial<'_, '_> {
                 self.heap.dict_mut(id).into_iter().for_each(|dict| *dict = Dict::default());
                 Value::None
             }
-            "hasOwnProperty" | "has" | "__contains__" => self.contains(&own, &first).map_or(Value::Unknown, Value::Bool),
+            "hasOwnProperty" | "has" | "__contains__" => {
+                self.contains(&own, &first).map_or(Value::Unknown, Value::Bool)
+            }
             "most_common" => {
                 let entries = self.entries_of(&own)?;
-                let pairs: Vec<Value> = entries.into_iter().map(|(key, value)| Value::Tuple([value, key].into())).collect();
-                let sorted = self.sorted(pairs, &Given { values: Vec::new(), named: vec![("reverse".into(), Value::Bool(true))] })?;
+                let pairs: Vec<Value> =
+                    entries.into_iter().map(|(key, value)| Value::Tuple([value, key].into())).collect();
+                let sorted = self
+                    .sorted(pairs, &Given { values: Vec::new(), named: vec![("reverse".into(), Value::Bool(true))] })?;
                 let mut found = Vec::new();
                 for pair in sorted {
                     let items = self.items(&pair)?;
@@ -176,7 +185,9 @@ impl Trial<'_, '_> {
                     None => return Err(self.exception("KeyError", "pop from an empty set")),
                 }
             }
-            "has" | "__contains__" => self.contains(&own, &first).map_or_else(|| self.unknown_of([&first]), Value::Bool),
+            "has" | "__contains__" => {
+                self.contains(&own, &first).map_or_else(|| self.unknown_of([&first]), Value::Bool)
+            }
             "clear" => {
                 self.heap.set_mut(id).into_iter().for_each(|set| *set = Dict::default());
                 Value::None
@@ -210,7 +221,8 @@ impl Trial<'_, '_> {
                 self.heap.new_list(items)
             }
             "entries" => {
-                let pairs = self.items(&own)?.into_iter().map(|item| Value::Tuple([item.clone(), item].into())).collect();
+                let pairs =
+                    self.items(&own)?.into_iter().map(|item| Value::Tuple([item.clone(), item].into())).collect();
                 self.heap.new_list(pairs)
             }
             _ => {

@@ -354,7 +354,13 @@ impl Trial<'_, '_> {
         }
     }
 
-    fn call_expression(&mut self, whole: &Expr, callee: &Expr, arguments: &[Argument], is_optional: bool) -> Run<Value> {
+    fn call_expression(
+        &mut self,
+        whole: &Expr,
+        callee: &Expr,
+        arguments: &[Argument],
+        is_optional: bool,
+    ) -> Run<Value> {
         let (this, function) = self.callee(callee)?;
         let is_left_out = matches!(callee, Expr::Member(_, _, true));
         if (is_optional || is_left_out) && function.is_nothing() {

@@ -95,7 +95,10 @@ impl Trial<'_, '_> {
                 let text = self.file_text(&path).map_or(Value::Unknown, Value::text);
                 if base == "readJsonSync" { self.parsed_json(&text)? } else { text }
             }
-            "writeFileSync" | "writeFile" | "appendFileSync" | "appendFile" | "writeTextFileSync" | "outputFileSync" if is_fs => {
+            "writeFileSync" | "writeFile" | "appendFileSync" | "appendFile" | "writeTextFileSync"
+            | "outputFileSync"
+                if is_fs =>
+            {
                 let (path, text) = (self.text_of(&first)?, self.content_of(&given.at(1))?);
                 self.walk.write_file(&path, &text, base.starts_with("append"));
                 Value::Undefined
@@ -105,7 +108,9 @@ impl Trial<'_, '_> {
                 self.walk.link_file(&target, &link);
                 Value::None
             }
-            "copy" | "copyfile" | "copy2" | "copyFileSync" | "copyFile" | "copyfileobj" if is_fs || module == "shutil" => {
+            "copy" | "copyfile" | "copy2" | "copyFileSync" | "copyFile" | "copyfileobj"
+                if is_fs || module == "shutil" =>
+            {
                 let (from, to) = (self.text_of(&first)?, self.text_of(&given.at(1))?);
                 self.walk.copy_file(&from, &to);
                 Value::Text(to)

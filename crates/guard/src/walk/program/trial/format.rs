@@ -56,9 +56,11 @@ impl Trial<'_, '_> {
             let field = inside.get(..end).unwrap_or("");
             rest = inside.get(end + 1..).unwrap_or("");
             let (path, spec) = field.split_once(':').unwrap_or((field, ""));
-            let (path, conversion) = path.split_once('!').map_or((path, None), |(path, kind)| (path, kind.chars().next()));
+            let (path, conversion) =
+                path.split_once('!').map_or((path, None), |(path, kind)| (path, kind.chars().next()));
             let value = self.format_field(path, given, map, &mut next)?;
-            let spec = if spec.contains('{') { self.format_spec(spec, given, map, &mut next)? } else { spec.to_owned() };
+            let spec =
+                if spec.contains('{') { self.format_spec(spec, given, map, &mut next)? } else { spec.to_owned() };
             out.push_str(&self.format_value(&value, conversion, &spec)?);
         }
         out.push_str(rest);
@@ -187,12 +189,16 @@ impl Trial<'_, '_> {
             }
             let (name, after) = match behind.strip_prefix('{').and_then(|inside| inside.split_once('}')) {
                 Some((name, after)) => (name, after),
-                None => behind.split_at(behind.find(|letter: char| !letter.is_alphanumeric() && letter != '_').unwrap_or(behind.len())),
+                None => behind.split_at(
+                    behind.find(|letter: char| !letter.is_alphanumeric() && letter != '_').unwrap_or(behind.len()),
+                ),
             };
             rest = after;
             let value = match (given.named(name).cloned(), given.get(0).cloned()) {
                 (Some(value), _) => value,
-                (None, Some(map)) if is_safe && self.contains(&map, &Value::text(name)) == Some(false) => Value::text(format!("${name}")),
+                (None, Some(map)) if is_safe && self.contains(&map, &Value::text(name)) == Some(false) => {
+                    Value::text(format!("${name}"))
+                }
                 (None, Some(map)) => self.item(&map, &Value::text(name))?,
                 (None, None) if is_safe => Value::text(format!("${name}")),
                 (None, None) => return Err(self.exception("KeyError", name)),
@@ -295,7 +301,8 @@ fn aligned(text: &str, spec: &str, is_number: bool) -> String {
         at = 1;
     }
     let rest: String = letters.iter().skip(at).filter(|letter| letter.is_ascii_digit() || **letter == '.').collect();
-    let (width, precision) = rest.split_once('.').map_or((rest.as_str(), None), |(width, precision)| (width, Some(precision)));
+    let (width, precision) =
+        rest.split_once('.').map_or((rest.as_str(), None), |(width, precision)| (width, Some(precision)));
     if width.starts_with('0') && align.is_none() {
         fill = '0';
     }

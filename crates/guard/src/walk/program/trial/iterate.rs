@@ -22,14 +22,28 @@ impl Trial<'_, '_> {
             Value::Dict(_) if !self.is_python() && self.iterating_member(value).is_some() => {
                 let method = self.iterating_member(value).unwrap_or(Value::Undefined);
                 let iterator = self.call_as(Some(value.clone()), &method, Given::default())?;
-                return if matches!(iterator, Value::Dict(_) | Value::Object(_)) { self.stepped_items(&iterator) } else { self.items(&iterator) };
+                return if matches!(iterator, Value::Dict(_) | Value::Object(_)) {
+                    self.stepped_items(&iterator)
+                } else {
+                    self.items(&iterator)
+                };
             }
-            Value::Dict(id) => self.heap.dict(*id).map(|dict| dict.entries().iter().map(|(key, _)| key.clone()).collect()).unwrap_or_default(),
-            Value::Set(id) => self.heap.set(*id).map(|dict| dict.entries().iter().map(|(key, _)| key.clone()).collect()).unwrap_or_default(),
+            Value::Dict(id) => self
+                .heap
+                .dict(*id)
+                .map(|dict| dict.entries().iter().map(|(key, _)| key.clone()).collect())
+                .unwrap_or_default(),
+            Value::Set(id) => self
+                .heap
+                .set(*id)
+                .map(|dict| dict.entries().iter().map(|(key, _)| key.clone()).collect())
+                .unwrap_or_default(),
             Value::Text(text) if text.len() <= LONGEST_LETTERS && !is_doubtful(text) => {
                 text.chars().map(|letter| Value::text(letter.to_string())).collect()
             }
-            Value::Bytes(bytes) if bytes.len() <= LONGEST_LETTERS => bytes.iter().map(|byte| Value::Int(i128::from(*byte))).collect(),
+            Value::Bytes(bytes) if bytes.len() <= LONGEST_LETTERS => {
+                bytes.iter().map(|byte| Value::Int(i128::from(*byte))).collect()
+            }
             Value::Iterator(id) => {
                 let mut items = Vec::new();
                 while let Some(item) = self.next_item(*id)? {
@@ -41,7 +55,12 @@ impl Trial<'_, '_> {
             Value::Object(id) => return self.object_items(*id, value),
             Value::Class(id) => {
                 let members = self.heap.class(*id).map(|data| data.members.clone()).unwrap_or_default();
-                members.entries().iter().map(|(_, value)| value.clone()).filter(|value| matches!(value, Value::Object(_))).collect()
+                members
+                    .entries()
+                    .iter()
+                    .map(|(_, value)| value.clone())
+                    .filter(|value| matches!(value, Value::Object(_)))
+                    .collect()
             }
             Value::Match(found) => {
                 found.groups.iter().map(|group| group.clone().map_or(Value::Undefined, Value::Text)).collect()
@@ -76,9 +95,14 @@ impl Trial<'_, '_> {
 
     fn object_items(&mut self, id: Id, object: &Value) -> Run<Vec<Value>> {
         let data = self.heap.object(id).cloned();
-        let is_map = data.as_ref().is_some_and(|data| matches!(&data.class, Value::Native(name) if name.as_ref() == "Map"));
+        let is_map =
+            data.as_ref().is_some_and(|data| matches!(&data.class, Value::Native(name) if name.as_ref() == "Map"));
         if is_map {
-            return Ok(self.entries_of(object)?.into_iter().map(|(key, value)| self.heap.new_list(vec![key, value])).collect());
+            return Ok(self
+                .entries_of(object)?
+                .into_iter()
+                .map(|(key, value)| self.heap.new_list(vec![key, value]))
+                .collect());
         }
         for name in ["__iter__", "@@iterator", "@@asyncIterator", "__aiter__"] {
             let method = match self.class_member(object, name) {
@@ -94,7 +118,9 @@ impl Trial<'_, '_> {
                 }
                 return match iterator {
                     Value::Dict(_) => self.stepped_items(&iterator),
-                    Value::Object(_) if self.class_member(&iterator, "__next__").is_some() => self.stepped_items(&iterator),
+                    Value::Object(_) if self.class_member(&iterator, "__next__").is_some() => {
+                        self.stepped_items(&iterator)
+                    }
                     iterator => self.items(&iterator),
                 };
             }
@@ -126,7 +152,8 @@ impl Trial<'_, '_> {
         let name = if self.is_python() { "__next__" } else { "next" };
         let name = if self.class_member(iterator, "__anext__").is_some() { "__anext__" } else { name };
         while items.len() < MOST_GIVEN {
-            let next = match self.call_method(iterator.clone(), name, Vec::new()).and_then(|value| self.awaited(value)) {
+            let next = match self.call_method(iterator.clone(), name, Vec::new()).and_then(|value| self.awaited(value))
+            {
                 Ok(next) => next,
                 Err(Stop::Raise(_)) if self.is_python() => break,
                 Err(stop) => return Err(stop),

@@ -49,8 +49,15 @@ const MOST_TOKENS: usize = 24_000;
 
 /// The tokens of a program; none if it cannot be read.
 pub(super) fn tokens(language: Language, code: &str) -> Option<Vec<Token>> {
-    let mut lexer =
-        Lexer { is_python: language == Language::Python, rest: code, tokens: Vec::new(), indents: vec![0], open: Vec::new(), is_fresh: true, is_first: true };
+    let mut lexer = Lexer {
+        is_python: language == Language::Python,
+        rest: code,
+        tokens: Vec::new(),
+        indents: vec![0],
+        open: Vec::new(),
+        is_fresh: true,
+        is_first: true,
+    };
     while !lexer.rest.is_empty() {
         lexer.read()?;
         if lexer.tokens.len() > MOST_TOKENS {
@@ -139,7 +146,10 @@ impl<'c> Lexer<'c> {
     fn read_indent(&mut self) {
         self.is_fresh = false;
         let blanks = self.rest.len() - self.rest.trim_start_matches([' ', '\t', '\u{c}']).len();
-        let width = self.skip(blanks).chars().fold(0, |width, blank| if blank == '\t' { (width / 8 + 1) * 8 } else { width + 1 });
+        let width = self
+            .skip(blanks)
+            .chars()
+            .fold(0, |width, blank| if blank == '\t' { (width / 8 + 1) * 8 } else { width + 1 });
         if self.rest.starts_with(['\n', '#', '\r']) || self.rest.is_empty() {
             return;
         }
@@ -208,8 +218,10 @@ impl<'c> Lexer<'c> {
         }
         let text = self.skip(length).replace('_', "").to_lowercase();
         let text = text.trim_end_matches('n');
-        let radix = |prefix: &str, radix| text.strip_prefix(prefix).and_then(|digits| i128::from_str_radix(digits, radix).ok());
-        let number = radix("0x", 16).or_else(|| radix("0o", 8)).or_else(|| radix("0b", 2)).or_else(|| text.parse().ok());
+        let radix =
+            |prefix: &str, radix| text.strip_prefix(prefix).and_then(|digits| i128::from_str_radix(digits, radix).ok());
+        let number =
+            radix("0x", 16).or_else(|| radix("0o", 8)).or_else(|| radix("0b", 2)).or_else(|| text.parse().ok());
         match number {
             Some(number) => self.push(Kind::Int(number)),
             None => self.push(Kind::Float(text.trim_end_matches('j').parse().unwrap_or(f64::NAN))),

@@ -8,8 +8,24 @@ use crate::walk::program::trial::{Run, Trial};
 
 /// Calls that ask which kind of file a name is, or whether it is there.
 const KINDS: [&str; 18] = [
-    "is_dir", "isdir", "is_file", "isfile", "exists", "lexists", "islink", "is_symlink", "isDirectory", "isFile", "isSymbolicLink",
-    "existsSync", "statSync", "lstatSync", "access", "ismount", "is_mount", "len",
+    "is_dir",
+    "isdir",
+    "is_file",
+    "isfile",
+    "exists",
+    "lexists",
+    "islink",
+    "is_symlink",
+    "isDirectory",
+    "isFile",
+    "isSymbolicLink",
+    "existsSync",
+    "statSync",
+    "lstatSync",
+    "access",
+    "ismount",
+    "is_mount",
+    "len",
 ];
 
 /// The bounds of a slice in a list of some length.
@@ -61,7 +77,11 @@ impl Trial<'_, '_> {
             Value::List(id) => {
                 let items = self.heap.list(*id).map(|items| sliced(items, parts)).unwrap_or_default();
                 // One item may stand for a whole listing.
-                let is_listing = items.is_empty() && self.heap.list(*id).is_some_and(|items| items.iter().any(|item| item.is_listing() || item.is_unknown()));
+                let is_listing = items.is_empty()
+                    && self
+                        .heap
+                        .list(*id)
+                        .is_some_and(|items| items.iter().any(|item| item.is_listing() || item.is_unknown()));
                 let items = if is_listing { self.heap.list(*id).cloned().unwrap_or_default() } else { items };
                 self.heap.new_list(items)
             }
@@ -129,7 +149,9 @@ impl Trial<'_, '_> {
 fn mentions<'e>(expression: &'e Expr, names: &mut Vec<&'e str>) {
     match expression {
         Expr::Name(name) => names.push(name),
-        Expr::Member(value, _, _) | Expr::Unary(_, value) | Expr::Spread(value) | Expr::Await(value) => mentions(value, names),
+        Expr::Member(value, _, _) | Expr::Unary(_, value) | Expr::Spread(value) | Expr::Await(value) => {
+            mentions(value, names)
+        }
         Expr::Index(left, right, _) | Expr::Binary(left, _, right) | Expr::Logic(left, _, right) => {
             mentions(left, names);
             mentions(right, names);
@@ -167,7 +189,9 @@ fn narrowing(condition: &Expr) -> (bool, bool) {
         Expr::Call(callee, arguments, _) => match callee.as_ref() {
             Expr::Name(name) | Expr::Member(_, name, _) if KINDS.contains(&name.as_ref()) => (false, false),
             // `ignored.has(name)`, `ignored.includes(name)`
-            Expr::Member(_, name, _) if matches!(name.as_ref(), "has" | "includes") && !arguments.is_empty() => (true, false),
+            Expr::Member(_, name, _) if matches!(name.as_ref(), "has" | "includes") && !arguments.is_empty() => {
+                (true, false)
+            }
             // A predicate of the program has asked its own questions.
             Expr::Name(_) => (false, false),
             _ => (true, true),

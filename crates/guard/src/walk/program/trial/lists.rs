@@ -48,10 +48,16 @@ impl Trial<'_, '_> {
             }
             "keys" => self.heap.new_list((0..items.len()).map(Value::number).collect()),
             "entries" => {
-                let pairs = items.into_iter().enumerate().map(|(at, item)| self.heap.new_list(vec![Value::number(at), item])).collect();
+                let pairs = items
+                    .into_iter()
+                    .enumerate()
+                    .map(|(at, item)| self.heap.new_list(vec![Value::number(at), item]))
+                    .collect();
                 self.heap.new_list(pairs)
             }
-            "includes" | "__contains__" => self.contains(list, &first).map_or_else(|| self.unknown_of([&first]), Value::Bool),
+            "includes" | "__contains__" => {
+                self.contains(list, &first).map_or_else(|| self.unknown_of([&first]), Value::Bool)
+            }
             "index" | "indexOf" | "lastIndexOf" => {
                 let mut found = None;
                 for (at, item) in items.iter().enumerate() {
@@ -61,7 +67,9 @@ impl Trial<'_, '_> {
                 }
                 match found {
                     Some(at) => Value::number(at),
-                    None if first.is_unknown() || items.iter().any(|item| item.is_unknown() || item.is_listing()) => Value::Unknown,
+                    None if first.is_unknown() || items.iter().any(|item| item.is_unknown() || item.is_listing()) => {
+                        Value::Unknown
+                    }
                     None if name == "index" => return Err(self.exception("ValueError", "not in list")),
                     None => Value::Int(-1),
                 }
@@ -73,7 +81,9 @@ impl Trial<'_, '_> {
                 }
                 Value::number(count)
             }
-            "at" => super::member::place(&first, items.len()).and_then(|at| items.get(at).cloned()).unwrap_or(Value::Undefined),
+            "at" => super::member::place(&first, items.len())
+                .and_then(|at| items.get(at).cloned())
+                .unwrap_or(Value::Undefined),
             "flat" => {
                 let mut flat = Vec::new();
                 for item in items {
@@ -191,7 +201,9 @@ impl Trial<'_, '_> {
             }
             "splice" => {
                 let (from, _) = super::listing::bounds(Some(&first), None, items.len());
-                let count = given.get(1).map_or(items.len(), |count| count.as_int().and_then(|count| usize::try_from(count).ok()).unwrap_or(0));
+                let count = given.get(1).map_or(items.len(), |count| {
+                    count.as_int().and_then(|count| usize::try_from(count).ok()).unwrap_or(0)
+                });
                 let to = from.saturating_add(count).min(items.len());
                 let gone = items.splice(from..to, given.rest(2)).collect();
                 return Ok(Some(self.heap.new_list(gone)));
@@ -205,7 +217,17 @@ impl Trial<'_, '_> {
     pub(super) fn callback_method(&mut self, list: &Value, name: &str, given: &Given) -> Run<Option<Value>> {
         if !matches!(
             name,
-            "map" | "filter" | "forEach" | "some" | "every" | "find" | "findIndex" | "findLast" | "reduce" | "reduceRight" | "flatMap"
+            "map"
+                | "filter"
+                | "forEach"
+                | "some"
+                | "every"
+                | "find"
+                | "findIndex"
+                | "findLast"
+                | "reduce"
+                | "reduceRight"
+                | "flatMap"
         ) {
             return Ok(None);
         }
@@ -311,7 +333,13 @@ impl Trial<'_, '_> {
         Ok(sorted)
     }
 
-    fn order_by(&mut self, left: &Value, right: &Value, compare: Option<&Value>, given: &Given) -> Run<Option<Ordering>> {
+    fn order_by(
+        &mut self,
+        left: &Value,
+        right: &Value,
+        compare: Option<&Value>,
+        given: &Given,
+    ) -> Run<Option<Ordering>> {
         if let Some(compare) = compare {
             let order = self.call(compare.clone(), vec![left.clone(), right.clone()])?;
             return Ok(match &order {

@@ -82,7 +82,8 @@ impl Trial<'_, '_> {
             return self.member(&inner, name);
         }
         if !name.starts_with("__")
-            && let Some(finder) = self.member_in(&line, "__getattr__").or_else(|| self.member_in(&line, "__getattribute__"))
+            && let Some(finder) =
+                self.member_in(&line, "__getattr__").or_else(|| self.member_in(&line, "__getattribute__"))
         {
             let finder = self.bind(object, finder)?;
             return self.call(finder, vec![Value::text(name)]);
@@ -143,7 +144,9 @@ impl Trial<'_, '_> {
     pub(super) fn bind(&mut self, object: &Value, member: Value) -> Run<Value> {
         Ok(match member {
             Value::Function(_) => Value::Method(Rc::new((object.clone(), member))),
-            Value::Accessor(inner) => return self.call_as(None, &Value::Method(Rc::new((object.clone(), inner.0.clone()))), Given::default()),
+            Value::Accessor(inner) => {
+                return self.call_as(None, &Value::Method(Rc::new((object.clone(), inner.0.clone()))), Given::default());
+            }
             Value::Bound(inner) if inner.1.as_ref() == "staticmethod" => inner.0.clone(),
             Value::Bound(inner) if inner.1.as_ref() == "classmethod" => {
                 let class = self.class_of(object);
@@ -178,10 +181,12 @@ impl Trial<'_, '_> {
             Some(Value::Accessor(inner)) => self.call_as(Some(object.clone()), &inner.0, Given::default()),
             Some(value) => Ok(value),
             None => match dict.named("__proto__").cloned() {
-                Some(parent @ (Value::Dict(_) | Value::Object(_))) if name != "__proto__" => match self.member(&parent, name)? {
-                    Value::Method(inner) => Ok(inner.1.clone()),
-                    value => Ok(value),
-                },
+                Some(parent @ (Value::Dict(_) | Value::Object(_))) if name != "__proto__" => {
+                    match self.member(&parent, name)? {
+                        Value::Method(inner) => Ok(inner.1.clone()),
+                        value => Ok(value),
+                    }
+                }
                 _ if is_table_method(name) => Ok(bound(object, name)),
                 _ => Ok(Value::Undefined),
             },
@@ -210,7 +215,9 @@ impl Trial<'_, '_> {
     /// A member of a proxy: its handler answers.
     fn proxy_member(&mut self, parts: &Value, name: &str) -> Run<Value> {
         let Value::Tuple(parts) = parts else { return Ok(Value::Unknown) };
-        let (Some(target), Some(handler)) = (parts.first().cloned(), parts.get(1).cloned()) else { return Ok(Value::Unknown) };
+        let (Some(target), Some(handler)) = (parts.first().cloned(), parts.get(1).cloned()) else {
+            return Ok(Value::Unknown);
+        };
         let getter = self.member(&handler, "get")?;
         if getter.is_nothing() {
             return self.member(&target, name);
@@ -399,7 +406,8 @@ impl Trial<'_, '_> {
             }
             Value::Dict(id) => {
                 if !self.is_python()
-                    && let Some(Value::Accessor(inner)) = self.key_of(key).and_then(|key| self.heap.dict(*id)?.get(&key).cloned())
+                    && let Some(Value::Accessor(inner)) =
+                        self.key_of(key).and_then(|key| self.heap.dict(*id)?.get(&key).cloned())
                 {
                     self.call_as(Some(object.clone()), &inner.1, Given::of(vec![value]))?;
                     return Ok(());
@@ -492,7 +500,8 @@ impl Trial<'_, '_> {
     }
 
     pub(super) fn may_swallow(&self, manager: &Value) -> bool {
-        matches!(manager, Value::Native(name) if name.ends_with("suppress()")) || self.class_member(manager, "__exit__").is_some()
+        matches!(manager, Value::Native(name) if name.ends_with("suppress()"))
+            || self.class_member(manager, "__exit__").is_some()
     }
 
     /// Leaves a context manager. True if it swallows the exception.
@@ -520,8 +529,24 @@ pub(super) fn bound(object: &Value, name: &str) -> Value {
 fn is_table_method(name: &str) -> bool {
     matches!(
         name,
-        "hasOwnProperty" | "toString" | "then" | "get" | "set" | "has" | "delete" | "forEach" | "keys" | "values" | "entries"
-            | "clear" | "size" | "valueOf" | "on" | "once" | "emit" | "constructor"
+        "hasOwnProperty"
+            | "toString"
+            | "then"
+            | "get"
+            | "set"
+            | "has"
+            | "delete"
+            | "forEach"
+            | "keys"
+            | "values"
+            | "entries"
+            | "clear"
+            | "size"
+            | "valueOf"
+            | "on"
+            | "once"
+            | "emit"
+            | "constructor"
     )
 }
 

@@ -16,8 +16,8 @@ mod dicts;
 mod escapes;
 mod eval;
 mod files;
-mod generators;
 mod format;
+mod generators;
 mod iterate;
 mod lexer;
 mod listing;
@@ -385,7 +385,8 @@ impl<'w, 'g> Trial<'w, 'g> {
                 let usual = self.answers.kept.get(&place).copied().unwrap_or(usual);
                 // A function that goes on calling itself comes to an end.
                 let is_same = |answer: &&Answer| answer.place == place && answer.holds == usual && answer.depth < depth;
-                let deepest = self.answers.given.iter().filter(is_same).map(|answer| answer.depth).collect::<HashSet<_>>();
+                let deepest =
+                    self.answers.given.iter().filter(is_same).map(|answer| answer.depth).collect::<HashSet<_>>();
                 if deepest.len() >= 2 { !usual } else { usual }
             }
         };
@@ -416,9 +417,10 @@ impl<'w, 'g> Trial<'w, 'g> {
                 value::is_doubtful(text) && matches!(value::unknown_like(text), Value::Unknown)
             }
             Value::Tuple(items) if depth > 0 => items.iter().any(|item| self.is_from_outside(item, depth - 1)),
-            Value::List(id) if depth > 0 => {
-                self.heap.list(*id).is_some_and(|items| items.iter().take(64).any(|item| self.is_from_outside(item, depth - 1)))
-            }
+            Value::List(id) if depth > 0 => self
+                .heap
+                .list(*id)
+                .is_some_and(|items| items.iter().take(64).any(|item| self.is_from_outside(item, depth - 1))),
             Value::File(_) | Value::Process(_) | Value::Native(_) => true,
             _ => false,
         }

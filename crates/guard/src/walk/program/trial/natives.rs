@@ -11,8 +11,30 @@ use crate::walk::program::trial::{Run, Stop, Trial};
 
 /// Modules whose calls make values of their arguments and of nothing else.
 const PURE: [&str; 24] = [
-    "zlib", "gzip", "bz2", "lzma", "codecs", "base64", "binascii", "hashlib", "math", "struct", "re", "string", "textwrap", "operator",
-    "functools", "itertools", "Buffer", "crypto", "Math", "JSON", "Object", "Array", "String", "html",
+    "zlib",
+    "gzip",
+    "bz2",
+    "lzma",
+    "codecs",
+    "base64",
+    "binascii",
+    "hashlib",
+    "math",
+    "struct",
+    "re",
+    "string",
+    "textwrap",
+    "operator",
+    "functools",
+    "itertools",
+    "Buffer",
+    "crypto",
+    "Math",
+    "JSON",
+    "Object",
+    "Array",
+    "String",
+    "html",
 ];
 
 impl Trial<'_, '_> {
@@ -40,7 +62,8 @@ impl Trial<'_, '_> {
     pub(super) fn super_value(&mut self) -> Value {
         let Some(frame) = self.frames.last() else { return Value::Unknown };
         let this = frame.this.clone();
-        let this = this.or_else(|| self.lookup("self").or_else(|| self.lookup("cls")).cloned()).unwrap_or(Value::Unknown);
+        let this =
+            this.or_else(|| self.lookup("self").or_else(|| self.lookup("cls")).cloned()).unwrap_or(Value::Unknown);
         let home = frame.home.map_or(Value::Unknown, Value::Class);
         Value::Bound(Rc::new((Value::Tuple([this, home].into()), Rc::from("super"))))
     }
@@ -74,7 +97,14 @@ impl Trial<'_, '_> {
             let path = name.trim_start_matches('.').replace('.', "/");
             vec![format!("{path}.py"), format!("/tmp/{path}.py"), format!("{path}/__init__.py")]
         } else if name.starts_with(['.', '/']) {
-            vec![name.to_owned(), format!("{name}.js"), format!("{name}.mjs"), format!("{name}.json"), format!("{name}.cjs"), format!("/tmp/{}", name.trim_start_matches("./"))]
+            vec![
+                name.to_owned(),
+                format!("{name}.js"),
+                format!("{name}.mjs"),
+                format!("{name}.json"),
+                format!("{name}.cjs"),
+                format!("/tmp/{}", name.trim_start_matches("./")),
+            ]
         } else {
             Vec::new()
         };
@@ -100,8 +130,36 @@ impl Trial<'_, '_> {
         let value = self.module(module)?;
         if let Value::Native(module) = &value {
             const NAMES: [&str; 30] = [
-                "run", "call", "check_call", "check_output", "Popen", "PIPE", "system", "popen", "path", "environ", "getcwd", "listdir", "walk",
-                "remove", "unlink", "rmdir", "Path", "rmtree", "sep", "getenv", "chdir", "execvp", "partial", "reduce", "chain", "copy", "move", "sleep", "b64decode", "glob",
+                "run",
+                "call",
+                "check_call",
+                "check_output",
+                "Popen",
+                "PIPE",
+                "system",
+                "popen",
+                "path",
+                "environ",
+                "getcwd",
+                "listdir",
+                "walk",
+                "remove",
+                "unlink",
+                "rmdir",
+                "Path",
+                "rmtree",
+                "sep",
+                "getenv",
+                "chdir",
+                "execvp",
+                "partial",
+                "reduce",
+                "chain",
+                "copy",
+                "move",
+                "sleep",
+                "b64decode",
+                "glob",
             ];
             for name in NAMES {
                 if super::python_modules::has(module, name) {
@@ -123,14 +181,27 @@ impl Trial<'_, '_> {
         let base = name.rsplit('.').next().unwrap_or(name);
         matches!(
             base,
-            "staticmethod" | "classmethod" | "property" | "cached_property" | "dataclass" | "register" | "abstractproperty" | "contextmanager"
-                | "asynccontextmanager" | "partial" | "total_ordering" | "singledispatch" | "cache" | "lru_cache"
+            "staticmethod"
+                | "classmethod"
+                | "property"
+                | "cached_property"
+                | "dataclass"
+                | "register"
+                | "abstractproperty"
+                | "contextmanager"
+                | "asynccontextmanager"
+                | "partial"
+                | "total_ordering"
+                | "singledispatch"
+                | "cache"
+                | "lru_cache"
         )
     }
 
     /// True if arguments of a call that is not known look like a command or a path that matters.
     pub(super) fn could_matter(&mut self, given: &Given) -> bool {
-        let values: Vec<Value> = given.values.iter().chain(given.named.iter().map(|(_, value)| value)).cloned().collect();
+        let values: Vec<Value> =
+            given.values.iter().chain(given.named.iter().map(|(_, value)| value)).cloned().collect();
         let mut text = String::new();
         for value in values {
             if matches!(value, Value::Text(_) | Value::List(_) | Value::Tuple(_) | Value::Path(_)) {
@@ -196,7 +267,9 @@ impl Trial<'_, '_> {
             "string.digits" => Value::text("0123456789"),
             "string.hexdigits" => Value::text("0123456789abcdefABCDEF"),
             "string.punctuation" => Value::text("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~"),
-            "string.printable" => Value::text("0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~ \t\n\r\u{b}\u{c}"),
+            "string.printable" => Value::text(
+                "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~ \t\n\r\u{b}\u{c}",
+            ),
             "string.whitespace" => Value::text(" \t\n\r\u{b}\u{c}"),
             "require.main" => Value::native("module"),
             "import.meta" => Value::native("import.meta"),
@@ -207,7 +280,8 @@ impl Trial<'_, '_> {
             "Number.MAX_SAFE_INTEGER" => Value::Int((1 << 53) - 1),
             "Math.PI" | "math.pi" => Value::Float(std::f64::consts::PI),
             "Number.POSITIVE_INFINITY" | "math.inf" => Value::Float(f64::INFINITY),
-            "process.exitCode" | "process.pid" | "process.version" | "process.versions" | "sys.version" | "process.title" => Value::Unknown,
+            "process.exitCode" | "process.pid" | "process.version" | "process.versions" | "sys.version"
+            | "process.title" => Value::Unknown,
             _ => return Ok(None),
         }))
     }
@@ -251,7 +325,11 @@ impl Trial<'_, '_> {
         if matches!(own, "os.environ" | "process.env" | "Bun.env") {
             return self.set_environment(name, &value);
         }
-        let own = if matches!(own, "globalThis" | "global" | "builtins" | "__builtins__") { String::new() } else { format!("{own}.") };
+        let own = if matches!(own, "globalThis" | "global" | "builtins" | "__builtins__") {
+            String::new()
+        } else {
+            format!("{own}.")
+        };
         self.patched.insert(format!("{own}{name}"), value);
         Ok(())
     }
@@ -269,7 +347,8 @@ impl Trial<'_, '_> {
         };
         let mut given = given;
         let is_fs = plain.starts_with("fs.") && !plain.ends_with("Sync") && !plain.contains("Stream");
-        let callback = if is_fs && !is_promise { given.values.last().filter(|value| value.is_callable()).cloned() } else { None };
+        let callback =
+            if is_fs && !is_promise { given.values.last().filter(|value| value.is_callable()).cloned() } else { None };
         if callback.is_some() {
             given.values.pop();
         }
@@ -345,7 +424,8 @@ impl Trial<'_, '_> {
                 self.delete_path(&path, true)?;
                 Value::None
             }
-            "rimraf" | "rimrafSync" | "removeSync" | "emptyDirSync" | "emptyDir" | "del" | "deleteSync" | "deleteAsync" => {
+            "rimraf" | "rimrafSync" | "removeSync" | "emptyDirSync" | "emptyDir" | "del" | "deleteSync"
+            | "deleteAsync" => {
                 for path in self.paths_in(&first)? {
                     self.delete_path(&path, true)?;
                 }
@@ -390,8 +470,12 @@ impl Trial<'_, '_> {
                 self.walk.world.shell.set_directory(path);
                 Value::None
             }
-            "getcwd" | "cwd" | "cwdSync" if matches!(module, "os" | "process" | "Deno") => Value::text(self.walk.directory()),
-            "exit" | "_exit" | "quit" | "abort" | "reallyExit" if matches!(module, "" | "sys" | "os" | "process" | "Deno") => {
+            "getcwd" | "cwd" | "cwdSync" if matches!(module, "os" | "process" | "Deno") => {
+                Value::text(self.walk.directory())
+            }
+            "exit" | "_exit" | "quit" | "abort" | "reallyExit"
+                if matches!(module, "" | "sys" | "os" | "process" | "Deno") =>
+            {
                 if self.is_python() && base != "_exit" {
                     return Err(self.exception("SystemExit", ""));
                 }
@@ -462,7 +546,11 @@ impl Trial<'_, '_> {
             }
             "bind" => {
                 let this = given.at(0);
-                let function = if this.is_nothing() || !matches!(object, Value::Function(_)) { object.clone() } else { Value::Method(Rc::new((this, object.clone()))) };
+                let function = if this.is_nothing() || !matches!(object, Value::Function(_)) {
+                    object.clone()
+                } else {
+                    Value::Method(Rc::new((this, object.clone())))
+                };
                 let partial = super::value::Partial { function, values: given.rest(1), named: Vec::new() };
                 Ok(Value::Partial(Rc::new(partial)))
             }
@@ -488,7 +576,9 @@ impl Trial<'_, '_> {
     }
 
     fn call_super(&mut self, parts: &Rc<[Value]>, given: Given) -> Run<Value> {
-        let (Some(object), Some(home)) = (parts.first().cloned(), parts.get(1).cloned()) else { return Ok(Value::Undefined) };
+        let (Some(object), Some(home)) = (parts.first().cloned(), parts.get(1).cloned()) else {
+            return Ok(Value::Undefined);
+        };
         let line = self.line_of(&home);
         let rest = line.get(1..).unwrap_or(&[]);
         if let Some(start) = self.member_in(rest, "__init__") {
@@ -502,7 +592,9 @@ impl Trial<'_, '_> {
     }
 
     fn call_proxy(&mut self, parts: &Rc<[Value]>, given: Given) -> Run<Value> {
-        let (Some(target), Some(handler)) = (parts.first().cloned(), parts.get(1).cloned()) else { return Ok(Value::Unknown) };
+        let (Some(target), Some(handler)) = (parts.first().cloned(), parts.get(1).cloned()) else {
+            return Ok(Value::Unknown);
+        };
         let apply = self.member(&handler, "apply")?;
         if apply.is_nothing() {
             return self.call_as(None, &target, given);
@@ -545,19 +637,69 @@ impl Trial<'_, '_> {
         match inner {
             Value::List(_) | Value::Tuple(_) if self.is_python() => matches!(
                 name,
-                "append" | "extend" | "insert" | "pop" | "remove" | "sort" | "reverse" | "index" | "count" | "copy" | "clear" | "popleft" | "appendleft"
+                "append"
+                    | "extend"
+                    | "insert"
+                    | "pop"
+                    | "remove"
+                    | "sort"
+                    | "reverse"
+                    | "index"
+                    | "count"
+                    | "copy"
+                    | "clear"
+                    | "popleft"
+                    | "appendleft"
             ),
             Value::List(_) | Value::Tuple(_) => matches!(
                 name,
-                "push" | "pop" | "map" | "filter" | "join" | "forEach" | "slice" | "concat" | "length" | "shift" | "unshift" | "includes" | "reduce" | "some" | "every"
-                    | "find" | "indexOf" | "splice" | "reverse" | "sort" | "flat" | "flatMap" | "at" | "entries" | "keys" | "values"
+                "push"
+                    | "pop"
+                    | "map"
+                    | "filter"
+                    | "join"
+                    | "forEach"
+                    | "slice"
+                    | "concat"
+                    | "length"
+                    | "shift"
+                    | "unshift"
+                    | "includes"
+                    | "reduce"
+                    | "some"
+                    | "every"
+                    | "find"
+                    | "indexOf"
+                    | "splice"
+                    | "reverse"
+                    | "sort"
+                    | "flat"
+                    | "flatMap"
+                    | "at"
+                    | "entries"
+                    | "keys"
+                    | "values"
             ),
             Value::Dict(_) if self.is_python() => {
-                matches!(name, "get" | "items" | "keys" | "values" | "update" | "pop" | "setdefault" | "copy" | "clear" | "popitem")
+                matches!(
+                    name,
+                    "get"
+                        | "items"
+                        | "keys"
+                        | "values"
+                        | "update"
+                        | "pop"
+                        | "setdefault"
+                        | "copy"
+                        | "clear"
+                        | "popitem"
+                )
             }
             Value::Dict(_) => false,
             Value::Text(_) => !name.starts_with('_') && super::python_modules::is_text_method(name),
-            Value::Set(_) => matches!(name, "add" | "update" | "remove" | "discard" | "has" | "delete" | "size" | "pop" | "union"),
+            Value::Set(_) => {
+                matches!(name, "add" | "update" | "remove" | "discard" | "has" | "delete" | "size" | "pop" | "union")
+            }
             _ => false,
         }
     }
@@ -567,7 +709,10 @@ impl Trial<'_, '_> {
         Ok(match (object, name) {
             (Value::Path(path), _) => self.path_member(&Rc::clone(path), name),
             (Value::Process(id), _) => self.process_member(*id, name)?,
-            (Value::Text(_) | Value::List(_) | Value::Tuple(_) | Value::Bytes(_) | Value::Match(_), "length" | "byteLength") => Some(self.length(object)?),
+            (
+                Value::Text(_) | Value::List(_) | Value::Tuple(_) | Value::Bytes(_) | Value::Match(_),
+                "length" | "byteLength",
+            ) => Some(self.length(object)?),
             (Value::Set(id), "size") => self.heap.set(*id).map(|set| Value::number(set.len())),
             (Value::Regex(pattern), "source" | "pattern") => Some(Value::text(pattern.0.as_str())),
             (Value::Regex(_), "lastIndex" | "flags") => Some(Value::Int(0)),
@@ -595,8 +740,35 @@ fn is_harmless(module: &str, name: &str) -> bool {
     PURE.contains(&module)
         || matches!(
             module,
-            "logging" | "console" | "print" | "warnings" | "pprint" | "json" | "time" | "datetime" | "sys" | "assert" | "chalk" | "typing" | "argparse" | "unittest"
-                | "pytest" | "os" | "fs" | "path" | "performance" | "rich" | "click" | "log" | "logger" | "re" | "hasattr" | "difflib"
+            "logging"
+                | "console"
+                | "print"
+                | "warnings"
+                | "pprint"
+                | "json"
+                | "time"
+                | "datetime"
+                | "sys"
+                | "assert"
+                | "chalk"
+                | "typing"
+                | "argparse"
+                | "unittest"
+                | "pytest"
+                | "os"
+                | "fs"
+                | "path"
+                | "performance"
+                | "rich"
+                | "click"
+                | "log"
+                | "logger"
+                | "re"
+                | "hasattr"
+                | "difflib"
         )
-        || matches!(name.rsplit('.').next().unwrap_or(name), "info" | "debug" | "warn" | "warning" | "error" | "log" | "getLogger" | "echo" | "write")
+        || matches!(
+            name.rsplit('.').next().unwrap_or(name),
+            "info" | "debug" | "warn" | "warning" | "error" | "log" | "getLogger" | "echo" | "write"
+        )
 }

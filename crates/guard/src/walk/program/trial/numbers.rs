@@ -24,7 +24,9 @@ impl Trial<'_, '_> {
     /// The result of an operator between numbers.
     pub(super) fn numbers(&self, left: &Value, operator: &str, right: &Value) -> Value {
         let is_float = matches!(left, Value::Float(_)) || matches!(right, Value::Float(_));
-        if let (Some(left), Some(right), false) = (left.as_int(), right.as_int(), is_float && !matches!(operator, "|" | "&" | "^" | "<<" | ">>" | ">>>")) {
+        if let (Some(left), Some(right), false) =
+            (left.as_int(), right.as_int(), is_float && !matches!(operator, "|" | "&" | "^" | "<<" | ">>" | ">>>"))
+        {
             let whole = self.whole_numbers(left, operator, right);
             return whole.map_or_else(|| float(fraction(left, operator, right), self.is_python()), Value::Int);
         }
@@ -51,13 +53,22 @@ impl Trial<'_, '_> {
         let shift = || u32::try_from(right).ok().filter(|bits| *bits < 100);
         // JavaScript has 32 bits where it has bits at all.
         let bits = |number: i128| {
-            if self.is_python() { Some(number) } else { i32::try_from(number & 0xffff_ffff).ok().map(i128::from).or_else(|| u32::try_from(number & 0xffff_ffff).ok().map(|bits| i128::from(bits.cast_signed()))) }
+            if self.is_python() {
+                Some(number)
+            } else {
+                i32::try_from(number & 0xffff_ffff)
+                    .ok()
+                    .map(i128::from)
+                    .or_else(|| u32::try_from(number & 0xffff_ffff).ok().map(|bits| i128::from(bits.cast_signed())))
+            }
         };
         match operator {
             "+" => left.checked_add(right),
             "-" => left.checked_sub(right),
             "*" => left.checked_mul(right),
-            "//" => left.checked_div_euclid(right).map(|quotient| if right < 0 && left.rem_euclid(right) != 0 { quotient - 1 } else { quotient }),
+            "//" => left
+                .checked_div_euclid(right)
+                .map(|quotient| if right < 0 && left.rem_euclid(right) != 0 { quotient - 1 } else { quotient }),
             "/" if !self.is_python() && right != 0 && left % right == 0 => Some(left / right),
             "%" if self.is_python() => {
                 let rest = left.checked_rem(right)?;
@@ -83,7 +94,11 @@ impl Trial<'_, '_> {
             Value::None => Value::Int(0),
             Value::Undefined => Value::Float(f64::NAN),
             Value::Text(text) => match value.known_text() {
-                Some(text) => parsed_number(text.trim(), 10).unwrap_or(Value::Float(if text.trim().is_empty() { 0.0 } else { f64::NAN })),
+                Some(text) => parsed_number(text.trim(), 10).unwrap_or(Value::Float(if text.trim().is_empty() {
+                    0.0
+                } else {
+                    f64::NAN
+                })),
                 None => super::value::unknown_like(text),
             },
             value => self.unknown_of([value]),

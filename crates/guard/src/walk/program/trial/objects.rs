@@ -92,7 +92,9 @@ impl Trial<'_, '_> {
     fn exception_object(&mut self, class: Value, values: Vec<Value>) -> Value {
         let mut fields = Dict::default();
         fields.set("message", values.first().cloned().unwrap_or(Value::text("")));
-        for name in ["returncode", "stdout", "stderr", "output", "cmd", "code", "status", "errno", "strerror", "filename"] {
+        for name in
+            ["returncode", "stdout", "stderr", "output", "cmd", "code", "status", "errno", "strerror", "filename"]
+        {
             fields.set(name, Value::Unknown);
         }
         if let Some(first) = values.first() {
@@ -144,7 +146,9 @@ impl Trial<'_, '_> {
     pub(super) fn member_in(&self, line: &[Value], name: &str) -> Option<Value> {
         let key = text_key(name);
         line.iter().find_map(|class| match class {
-            Value::Class(id) => self.heap.class(*id)?.members.get(&key).filter(|value| !matches!(value, Value::Undefined)).cloned(),
+            Value::Class(id) => {
+                self.heap.class(*id)?.members.get(&key).filter(|value| !matches!(value, Value::Undefined)).cloned()
+            }
             _ => None,
         })
     }
@@ -334,7 +338,9 @@ impl Trial<'_, '_> {
             return self.enum_by_value(*id, &given.at(0));
         }
         let line = self.line_of(class);
-        let is_data = line.iter().any(|class| matches!(class, Value::Class(id) if self.heap.class(*id).is_some_and(|data| data.is_data)));
+        let is_data = line
+            .iter()
+            .any(|class| matches!(class, Value::Class(id) if self.heap.class(*id).is_some_and(|data| data.is_data)));
         let object = if self.comes_from(class, &["BaseException"]) {
             self.exception_object(class.clone(), given.values.clone())
         } else {
@@ -394,11 +400,15 @@ impl Trial<'_, '_> {
         let Some(base) = base else { return Ok(()) };
         let kind = base.rsplit('.').next().unwrap_or(&base);
         let maker = match kind {
-            "list" | "dict" | "set" | "tuple" | "str" | "int" | "OrderedDict" | "defaultdict" | "deque" | "UserDict"
-            | "UserList" | "Array" | "Map" | "Set" => base.as_ref(),
+            "list" | "dict" | "set" | "tuple" | "str" | "int" | "OrderedDict" | "defaultdict" | "deque"
+            | "UserDict" | "UserList" | "Array" | "Map" | "Set" => base.as_ref(),
             _ => return Ok(()),
         };
-        let inner = if self.is_python() { self.call_native(maker, given.clone())? } else { self.new_native(maker, given.clone())? };
+        let inner = if self.is_python() {
+            self.call_native(maker, given.clone())?
+        } else {
+            self.new_native(maker, given.clone())?
+        };
         if let Value::Object(id) = object
             && let Some(data) = self.heap.object_mut(*id)
         {
@@ -433,7 +443,7 @@ impl Trial<'_, '_> {
             all.push(value.clone());
             self.set_field(object, &Value::Text(name), value)?;
         }
-        if line.iter().any(|class| matches!(class, Value::Native(name) if name.ends_with("NamedTuple")) )
+        if line.iter().any(|class| matches!(class, Value::Native(name) if name.ends_with("NamedTuple")))
             && let Value::Object(id) = object
             && let Some(data) = self.heap.object_mut(*id)
         {
@@ -451,7 +461,8 @@ impl Trial<'_, '_> {
         if let Value::Partial(partial) = &default
             && matches!(&partial.function, Value::Native(name) if name.ends_with("field"))
         {
-            let named = |name: &str| partial.named.iter().find(|(own, _)| own.as_ref() == name).map(|(_, value)| value.clone());
+            let named =
+                |name: &str| partial.named.iter().find(|(own, _)| own.as_ref() == name).map(|(_, value)| value.clone());
             return match (named("default"), named("default_factory")) {
                 (Some(value), _) => Ok(value),
                 (_, Some(maker)) => self.call(maker, Vec::new()),

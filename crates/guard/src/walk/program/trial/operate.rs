@@ -71,7 +71,9 @@ impl Trial<'_, '_> {
                 let text = format!("{}{}", self.text_of(&left)?, self.text_of(&right)?);
                 self.new_text(text)
             }
-            (Value::Bytes(left), "+", Value::Bytes(right)) => Ok(Value::Bytes(left.iter().chain(right.iter()).copied().collect())),
+            (Value::Bytes(left), "+", Value::Bytes(right)) => {
+                Ok(Value::Bytes(left.iter().chain(right.iter()).copied().collect()))
+            }
             (Value::List(_) | Value::Tuple(_), "+", Value::List(_) | Value::Tuple(_)) if self.is_python() => {
                 let mut items = self.items(&left)?;
                 items.extend(self.items(&right)?);
@@ -158,8 +160,12 @@ impl Trial<'_, '_> {
     fn repeated(&mut self, value: &Value, times: i128) -> Run<Value> {
         let times = usize::try_from(times).unwrap_or(0);
         Ok(match value {
-            Value::Text(text) if text.len().saturating_mul(times) <= LONGEST => return self.new_text(text.repeat(times)),
-            Value::Bytes(bytes) if bytes.len().saturating_mul(times) <= LONGEST => Value::Bytes(bytes.repeat(times).into()),
+            Value::Text(text) if text.len().saturating_mul(times) <= LONGEST => {
+                return self.new_text(text.repeat(times));
+            }
+            Value::Bytes(bytes) if bytes.len().saturating_mul(times) <= LONGEST => {
+                Value::Bytes(bytes.repeat(times).into())
+            }
             Value::List(_) | Value::Tuple(_) => {
                 let items = self.items(value)?;
                 if items.len().saturating_mul(times) > LONGEST {
@@ -268,7 +274,13 @@ impl Trial<'_, '_> {
                 let set = self.heap.set(*id)?;
                 let has = set.get(&key).is_some();
                 let is_open = set.entries().iter().any(|(key, _)| key.is_unknown() || key.is_listing());
-                if has { Some(true) } else if is_open { None } else { Some(false) }
+                if has {
+                    Some(true)
+                } else if is_open {
+                    None
+                } else {
+                    Some(false)
+                }
             }
             (Value::List(_) | Value::Tuple(_) | Value::Iterator(_), item) => {
                 let mut found = Some(false);
@@ -283,10 +295,16 @@ impl Trial<'_, '_> {
             }
             (Value::Class(_), item) => {
                 let members = self.items(&container).ok()?;
-                Some(members.iter().any(|member| matches!((member, item), (Value::Object(one), Value::Object(other)) if one == other)))
+                Some(
+                    members.iter().any(
+                        |member| matches!((member, item), (Value::Object(one), Value::Object(other)) if one == other),
+                    ),
+                )
             }
             (Value::Native(name), Value::Text(key)) => self.native_contains(&name.clone(), &key.clone()),
-            (Value::Bound(inner), Value::Text(key)) if inner.1.as_ref() == "namespace" => Some(self.lookup(&key.clone()).is_some()),
+            (Value::Bound(inner), Value::Text(key)) if inner.1.as_ref() == "namespace" => {
+                Some(self.lookup(&key.clone()).is_some())
+            }
             _ => None,
         }
     }
@@ -302,7 +320,11 @@ impl Trial<'_, '_> {
                     let target = parts.first().cloned().unwrap_or(Value::Undefined);
                     return self.has_member(&target, key);
                 }
-                let answer = self.call_as(Some(handler), &has, Given::of(vec![parts.first().cloned().unwrap_or(Value::Undefined), key.clone()]))?;
+                let answer = self.call_as(
+                    Some(handler),
+                    &has,
+                    Given::of(vec![parts.first().cloned().unwrap_or(Value::Undefined), key.clone()]),
+                )?;
                 Ok(self.truth(&answer))
             }
             Value::List(_) => Ok(key.as_int().and_then(|at| Some(usize::try_from(at).ok()? < self.list_len(object)?))),

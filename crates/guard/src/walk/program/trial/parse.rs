@@ -168,7 +168,13 @@ impl ProgramReader {
         self.has_yield = true;
         let from = if self.is_python { self.eat_word("from") } else { self.eat("*") };
         let ends = self.ends_expression() || !self.is_python && self.is_first() || self.is_sign(",");
-        let value = if ends { None } else if self.is_python { Some(self.expressions()?) } else { Some(self.expression()?) };
+        let value = if ends {
+            None
+        } else if self.is_python {
+            Some(self.expressions()?)
+        } else {
+            Some(self.expression()?)
+        };
         Some(Expr::Yield(value.map(Box::new), from))
     }
 
@@ -234,21 +240,22 @@ impl ProgramReader {
     fn arrow_function(&mut self) -> Option<Expr> {
         let is_async = self.is_word("async") && !matches!(self.peek(1), Some(Kind::Sign("=>")));
         self.at += usize::from(is_async);
-        let parameters = if self.eat("(") {
-            self.parameters(")")?
-        } else {
-            vec![plain_parameter(Expr::Name(self.name()?))]
-        };
+        let parameters =
+            if self.eat("(") { self.parameters(")")? } else { vec![plain_parameter(Expr::Name(self.name()?))] };
         self.expect("=>")?;
         let outer = std::mem::take(&mut self.has_yield);
-        let body = if self.is_sign("{") {
-            self.block()?
-        } else {
-            vec![Statement::Return(Some(self.expression()?))]
-        };
+        let body = if self.is_sign("{") { self.block()? } else { vec![Statement::Return(Some(self.expression()?))] };
         self.has_yield = outer;
         let name = Rc::from("");
-        Some(Expr::Function(Rc::new(Function { name, parameters, body, is_generator: false, receives: false, is_async, is_arrow: true })))
+        Some(Expr::Function(Rc::new(Function {
+            name,
+            parameters,
+            body,
+            is_generator: false,
+            receives: false,
+            is_async,
+            is_arrow: true,
+        })))
     }
 
     /// Reads parameters up to the sign that closes them, and that sign.
@@ -306,11 +313,35 @@ impl ProgramReader {
                 let binds = match *sign {
                     "||" | "??" => 1,
                     "&&" => 2,
-                    "|" => if self.is_python { 5 } else { 3 },
-                    "^" => if self.is_python { 6 } else { 4 },
-                    "&" => if self.is_python { 7 } else { 5 },
+                    "|" => {
+                        if self.is_python {
+                            5
+                        } else {
+                            3
+                        }
+                    }
+                    "^" => {
+                        if self.is_python {
+                            6
+                        } else {
+                            4
+                        }
+                    }
+                    "&" => {
+                        if self.is_python {
+                            7
+                        } else {
+                            5
+                        }
+                    }
                     "==" | "===" | "!=" | "!==" => compares,
-                    "<" | ">" | "<=" | ">=" => if self.is_python { 4 } else { 7 },
+                    "<" | ">" | "<=" | ">=" => {
+                        if self.is_python {
+                            4
+                        } else {
+                            7
+                        }
+                    }
                     "<<" | ">>" | ">>>" => 8,
                     "+" | "-" => 9,
                     "*" | "/" | "%" => 10,
@@ -458,7 +489,10 @@ impl ProgramReader {
             }
             let mut name = None;
             let is_table = self.is_python && self.eat("**");
-            if self.is_python && matches!(self.kind(), Some(Kind::Name(_))) && matches!(self.peek(1), Some(Kind::Sign("="))) {
+            if self.is_python
+                && matches!(self.kind(), Some(Kind::Name(_)))
+                && matches!(self.peek(1), Some(Kind::Sign("=")))
+            {
                 name = self.name();
                 self.at += 1;
             }
@@ -521,8 +555,7 @@ impl ProgramReader {
 
 /// The operator of an assignment that changes its target.
 pub(super) fn augmented(sign: &str) -> Option<&'static str> {
-    const OPERATORS: [&str; 15] =
-        ["+", "-", "*", "/", "%", "|", "&", "^", "**", "//", "<<", ">>", ">>>", "&&", "||"];
+    const OPERATORS: [&str; 15] = ["+", "-", "*", "/", "%", "|", "&", "^", "**", "//", "<<", ">>", ">>>", "&&", "||"];
     let operator = sign.strip_suffix('=')?;
     if operator == "??" {
         return Some("??");
@@ -536,5 +569,13 @@ pub(super) fn plain_parameter(target: Expr) -> Parameter {
 
 pub(super) fn function(name: &str, parameters: Vec<Parameter>, body: Vec<Statement>) -> Expr {
     let name = Rc::from(name);
-    Expr::Function(Rc::new(Function { name, parameters, body, is_generator: false, receives: false, is_async: false, is_arrow: false }))
+    Expr::Function(Rc::new(Function {
+        name,
+        parameters,
+        body,
+        is_generator: false,
+        receives: false,
+        is_async: false,
+        is_arrow: false,
+    }))
 }

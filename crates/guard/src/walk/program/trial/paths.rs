@@ -91,7 +91,9 @@ impl Trial<'_, '_> {
             "expanduser" => Value::text(with_home(&text)),
             "expandvars" => Value::text(self.expand_variables(&text)?),
             "basename" => match given.get(1) {
-                Some(Value::Text(ending)) => Value::text(name_of(&text).strip_suffix(ending.as_ref()).unwrap_or(name_of(&text))),
+                Some(Value::Text(ending)) => {
+                    Value::text(name_of(&text).strip_suffix(ending.as_ref()).unwrap_or(name_of(&text)))
+                }
                 _ => Value::text(if self.is_python() && text.ends_with('/') { "" } else { name_of(&text) }),
             },
             "dirname" if self.is_python() && !text.contains('/') && !has_mark(&text) => Value::text(""),
@@ -108,7 +110,12 @@ impl Trial<'_, '_> {
             "parse" => {
                 let name = name_of(&text);
                 let (stem, suffix) = split_suffix(name);
-                let parts = [("dir", parent(&text)), ("base", name.to_owned()), ("name", stem.to_owned()), ("ext", suffix.to_owned())];
+                let parts = [
+                    ("dir", parent(&text)),
+                    ("base", name.to_owned()),
+                    ("name", stem.to_owned()),
+                    ("ext", suffix.to_owned()),
+                ];
                 let pairs = parts.into_iter().map(|(key, part)| (Value::text(key), Value::text(part))).collect();
                 self.dict_of_pairs(pairs)
             }
@@ -118,8 +125,8 @@ impl Trial<'_, '_> {
                 Value::text(joined_path(&self.text_of(&dir)?, &self.text_of(&name)?))
             }
             // The file system answers.
-            "exists" | "isdir" | "isfile" | "islink" | "lexists" | "ismount" | "getsize" | "getmtime" | "getatime" | "getctime"
-            | "samefile" | "commonpath" | "commonprefix" => Value::Unknown,
+            "exists" | "isdir" | "isfile" | "islink" | "lexists" | "ismount" | "getsize" | "getmtime" | "getatime"
+            | "getctime" | "samefile" | "commonpath" | "commonprefix" => Value::Unknown,
             _ => return Ok(None),
         }))
     }
@@ -132,7 +139,9 @@ impl Trial<'_, '_> {
             out.push_str(before);
             let (name, after) = match behind.strip_prefix('{').and_then(|inside| inside.split_once('}')) {
                 Some((name, after)) => (name, after),
-                None => behind.split_at(behind.find(|letter: char| !letter.is_alphanumeric() && letter != '_').unwrap_or(behind.len())),
+                None => behind.split_at(
+                    behind.find(|letter: char| !letter.is_alphanumeric() && letter != '_').unwrap_or(behind.len()),
+                ),
             };
             let value = self.environment(name)?.unwrap_or(Value::Unknown);
             out.push_str(&self.text_of(&value)?);
@@ -163,7 +172,9 @@ impl Trial<'_, '_> {
             "suffix" => Value::text(split_suffix(name_of(path)).1),
             "parts" => {
                 let root = if path.starts_with('/') { Some("/") } else { None };
-                Value::Tuple(root.into_iter().chain(path.split('/').filter(|part| !part.is_empty())).map(Value::text).collect())
+                Value::Tuple(
+                    root.into_iter().chain(path.split('/').filter(|part| !part.is_empty())).map(Value::text).collect(),
+                )
             }
             "parents" => {
                 let mut parents = Vec::new();
@@ -203,7 +214,11 @@ impl Trial<'_, '_> {
             "with_suffix" | "with_stem" => {
                 let (stem, suffix) = split_suffix(path);
                 let given = self.text_of(&first)?;
-                let changed = if name == "with_suffix" { format!("{stem}{given}") } else { joined_path(&parent(path), &format!("{given}{suffix}")) };
+                let changed = if name == "with_suffix" {
+                    format!("{stem}{given}")
+                } else {
+                    joined_path(&parent(path), &format!("{given}{suffix}"))
+                };
                 Value::Path(changed.into())
             }
             "relative_to" => {

@@ -26,7 +26,8 @@ enum Form {
 fn form(name: &str) -> Option<Form> {
     let (module, base) = name.rsplit_once('.').unwrap_or(("", name));
     Some(match (module, base) {
-        ("subprocess" | "asyncio.subprocess", "run" | "call" | "check_call" | "check_output" | "Popen") | ("pty", "spawn") => Form::Python,
+        ("subprocess" | "asyncio.subprocess", "run" | "call" | "check_call" | "check_output" | "Popen")
+        | ("pty", "spawn") => Form::Python,
         ("os", "system" | "popen" | "popen2" | "popen3")
         | ("subprocess" | "commands", "getoutput" | "getstatusoutput")
         | ("child_process", "exec" | "execSync")
@@ -34,9 +35,8 @@ fn form(name: &str) -> Option<Form> {
         | ("asyncio" | "asyncio.subprocess", "create_subprocess_shell")
         | ("shelljs", "exec")
         | ("execa", "execaCommand" | "execaCommandSync" | "command" | "commandSync") => Form::Script,
-        ("child_process" | "cross-spawn", "spawn" | "spawnSync" | "execFile" | "execFileSync" | "fork" | "sync") | ("execa", "execa" | "execaSync" | "sync") => {
-            Form::ProgramAndList
-        }
+        ("child_process" | "cross-spawn", "spawn" | "spawnSync" | "execFile" | "execFileSync" | "fork" | "sync")
+        | ("execa", "execa" | "execaSync" | "sync") => Form::ProgramAndList,
         ("", "execa" | "cross-spawn") => Form::ProgramAndList,
         ("asyncio" | "asyncio.subprocess", "create_subprocess_exec") => Form::Words,
         ("os", "execl" | "execlp" | "execle" | "execlpe") => Form::Words,
@@ -118,10 +118,20 @@ impl Trial<'_, '_> {
         })
     }
 
-    fn command_data(&mut self, form: Form, base: &str, given: &Given, options: &[(Rc<str>, Value)]) -> Run<ProcessData> {
-        let option = |name: &str| options.iter().rev().find(|(own, _)| own.as_ref() == name).map(|(_, value)| value.clone());
+    fn command_data(
+        &mut self,
+        form: Form,
+        base: &str,
+        given: &Given,
+        options: &[(Rc<str>, Value)],
+    ) -> Run<ProcessData> {
+        let option =
+            |name: &str| options.iter().rev().find(|(own, _)| own.as_ref() == name).map(|(_, value)| value.clone());
         let mut data = ProcessData::default();
-        let first = option("args").filter(|_| form == Form::Python).or_else(|| option("cmd").filter(|_| !self.is_python())).unwrap_or_else(|| given.at(0));
+        let first = option("args")
+            .filter(|_| form == Form::Python)
+            .or_else(|| option("cmd").filter(|_| !self.is_python()))
+            .unwrap_or_else(|| given.at(0));
         let shell = option("shell");
         let in_shell = match &shell {
             Some(shell) => self.truth(shell) != Some(false),
@@ -145,7 +155,12 @@ impl Trial<'_, '_> {
             }
             Form::ProgramAndList => {
                 data.words = self.words_of(&first)?;
-                if let Some(list) = given.get(1).filter(|value| matches!(self.plain(value), Value::List(_) | Value::Tuple(_) | Value::Iterator(_) | Value::Unknown | Value::Lost)) {
+                if let Some(list) = given.get(1).filter(|value| {
+                    matches!(
+                        self.plain(value),
+                        Value::List(_) | Value::Tuple(_) | Value::Iterator(_) | Value::Unknown | Value::Lost
+                    )
+                }) {
                     data.words.extend(self.words_of(&list.clone())?);
                 }
                 if base == "fork" {
@@ -216,8 +231,12 @@ impl Trial<'_, '_> {
             }
         }
         let base = name.rsplit('.').next().unwrap_or(name);
-        let captures_itself = matches!(base, "check_output" | "getoutput" | "getstatusoutput" | "popen" | "exec" | "execFile" | "spawn" | "execa");
-        let inherits = options.iter().any(|(option, value)| option.as_ref() == "stdio" && value.known_text() == Some("inherit"));
+        let captures_itself = matches!(
+            base,
+            "check_output" | "getoutput" | "getstatusoutput" | "popen" | "exec" | "execFile" | "spawn" | "execa"
+        );
+        let inherits =
+            options.iter().any(|(option, value)| option.as_ref() == "stdio" && value.known_text() == Some("inherit"));
         data.captures |= captures_itself && !inherits || name.starts_with("child_process.") && !inherits;
         Ok(())
     }
@@ -243,7 +262,17 @@ impl Trial<'_, '_> {
         let base = name.rsplit('.').next().unwrap_or(name).to_owned();
         let place = self.place;
         let id = self.heap.add(Cell::Process(Box::new(data)));
-        let waits = matches!(base.as_str(), "Popen" | "spawn" | "exec" | "execFile" | "fork" | "create_subprocess_exec" | "create_subprocess_shell" | "popen");
+        let waits = matches!(
+            base.as_str(),
+            "Popen"
+                | "spawn"
+                | "exec"
+                | "execFile"
+                | "fork"
+                | "create_subprocess_exec"
+                | "create_subprocess_shell"
+                | "popen"
+        );
         if waits && name != "os.popen" && name != "pty.spawn" {
             self.waiting.push(id);
             if name.starts_with("asyncio") {
@@ -411,7 +440,10 @@ impl Trial<'_, '_> {
                 }
                 Ok(given.at(0))
             }
-            (_, "read" | "readlines" | "readline" | "toString" | "decode" | "strip" | "split" | "splitlines" | "text") => {
+            (
+                _,
+                "read" | "readlines" | "readline" | "toString" | "decode" | "strip" | "split" | "splitlines" | "text",
+            ) => {
                 let output: Rc<str> = self.process_output(id)?.into();
                 match name {
                     "readlines" => self.text_method(&output, "splitlines", &Given::of(vec![Value::Bool(true)])),

@@ -93,13 +93,18 @@ impl Trial<'_, '_> {
             // A promise of a stream or of a list.
             _ => {
                 let value = self.awaited(Value::Promise(id))?;
-                return if matches!(value, Value::Promise(_)) { Ok(Value::Unknown) } else { self.call_method(value, name, given.values.clone()) };
+                return if matches!(value, Value::Promise(_)) {
+                    Ok(Value::Unknown)
+                } else {
+                    self.call_method(value, name, given.values.clone())
+                };
             }
         }
         if matches!(self.heap.promise(id), Some(Settled::Waits)) {
             // It goes on when the promise is settled.
             let next = self.heap.new_promise(Settled::Waits);
-            let parts: Rc<[Value]> = [Value::Promise(id), Value::text(name), given.at(0), given.at(1), next.clone()].into();
+            let parts: Rc<[Value]> =
+                [Value::Promise(id), Value::text(name), given.at(0), given.at(1), next.clone()].into();
             self.heap.await_settled(id, Value::Bound(Rc::new((Value::Tuple(parts), Rc::from("continue")))));
             return Ok(next);
         }
@@ -129,7 +134,8 @@ impl Trial<'_, '_> {
         if callback.is_nothing() {
             return Ok(state);
         }
-        let result = self.call(callback.clone(), value.into_iter().collect()).and_then(|value| self.settled_value(value));
+        let result =
+            self.call(callback.clone(), value.into_iter().collect()).and_then(|value| self.settled_value(value));
         match result {
             Ok(_) if name == "finally" => Ok(state),
             Ok(value) => Ok(Settled::Holds(value)),
@@ -163,7 +169,9 @@ impl Trial<'_, '_> {
                 let mut values = Vec::new();
                 for item in self.items(&first)? {
                     let value = match self.awaited(item) {
-                        Err(Stop::Raise(value)) if name == "Promise.all" => return Ok(Some(self.heap.new_promise(Settled::Failed(value)))),
+                        Err(Stop::Raise(value)) if name == "Promise.all" => {
+                            return Ok(Some(self.heap.new_promise(Settled::Failed(value))));
+                        }
                         Err(Stop::Raise(_)) => Value::Unknown,
                         value => value?,
                     };
@@ -187,7 +195,12 @@ impl Trial<'_, '_> {
                 };
                 self.heap.new_promise(Settled::Holds(value))
             }
-            "setTimeout" | "setImmediate" | "queueMicrotask" | "process.nextTick" | "setInterval" | "requestAnimationFrame" => {
+            "setTimeout"
+            | "setImmediate"
+            | "queueMicrotask"
+            | "process.nextTick"
+            | "setInterval"
+            | "requestAnimationFrame" => {
                 let skipped = usize::from(matches!(name, "setTimeout" | "setInterval")) + 1;
                 self.queue.push_back((first, given.rest(skipped)));
                 Value::Unknown
@@ -204,12 +217,15 @@ impl Trial<'_, '_> {
     pub(super) fn task_call(&mut self, name: &str, base: &str, given: &Given) -> Run<Option<Value>> {
         let first = given.at(0);
         Ok(Some(match name {
-            "asyncio.run" | "asyncio.create_task" | "asyncio.ensure_future" | "asyncio.wait_for" | "asyncio.shield" | "asyncio.run_coroutine_threadsafe" => {
-                match name {
-                    "asyncio.run" => self.awaited(first)?,
-                    _ => first,
-                }
-            }
+            "asyncio.run"
+            | "asyncio.create_task"
+            | "asyncio.ensure_future"
+            | "asyncio.wait_for"
+            | "asyncio.shield"
+            | "asyncio.run_coroutine_threadsafe" => match name {
+                "asyncio.run" => self.awaited(first)?,
+                _ => first,
+            },
             "asyncio.gather" | "asyncio.as_completed" | "asyncio.wait" => {
                 let items = if name == "asyncio.gather" { given.values.clone() } else { self.items(&first)? };
                 let mut values = Vec::new();
@@ -224,16 +240,24 @@ impl Trial<'_, '_> {
                 self.heap.new_promise(Settled::Holds(value))
             }
             "asyncio.sleep" => self.heap.new_promise(Settled::Holds(Value::None)),
-            "asyncio.Event" | "asyncio.Lock" | "asyncio.Semaphore" | "threading.Lock" | "threading.RLock" | "threading.Event" | "threading.Semaphore" => {
-                Value::native("lock")
+            "asyncio.Event"
+            | "asyncio.Lock"
+            | "asyncio.Semaphore"
+            | "threading.Lock"
+            | "threading.RLock"
+            | "threading.Event"
+            | "threading.Semaphore" => Value::native("lock"),
+            "asyncio.get_event_loop" | "asyncio.new_event_loop" | "asyncio.get_running_loop" => {
+                Value::native("asyncio.loop")
             }
-            "asyncio.get_event_loop" | "asyncio.new_event_loop" | "asyncio.get_running_loop" => Value::native("asyncio.loop"),
             "asyncio.loop.run_until_complete" | "asyncio.loop.create_task" => self.awaited(first)?,
             "asyncio.loop.run_in_executor" => {
                 let value = self.call_as(None, &given.at(1), Given::of(given.rest(2)))?;
                 self.heap.new_promise(Settled::Holds(value))
             }
-            "asyncio.loop.call_soon" | "asyncio.loop.subprocess_exec" => self.call_as(None, &first, Given::of(given.rest(1)))?,
+            "asyncio.loop.call_soon" | "asyncio.loop.subprocess_exec" => {
+                self.call_as(None, &first, Given::of(given.rest(1)))?
+            }
             "atexit.register" => {
                 self.at_exit.push((first.clone(), given.rest(1)));
                 first
@@ -261,7 +285,9 @@ impl Trial<'_, '_> {
                 }
                 self.task(function, values, names)
             }
-            _ if matches!(base, "ThreadPoolExecutor" | "ProcessPoolExecutor" | "Pool" | "ThreadPool" | "TaskGroup") => Value::native("pool"),
+            _ if matches!(base, "ThreadPoolExecutor" | "ProcessPoolExecutor" | "Pool" | "ThreadPool" | "TaskGroup") => {
+                Value::native("pool")
+            }
             "pool.submit" | "pool.apply_async" | "pool.apply" | "pool.create_task" | "pool.start_soon" => {
                 let values = match (base, given.get(1)) {
                     ("apply_async" | "apply", Some(values)) => self.items(&values.clone())?,

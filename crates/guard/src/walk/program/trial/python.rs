@@ -5,8 +5,7 @@ use std::rc::Rc;
 use crate::walk::program::trial::lexer::Kind;
 use crate::walk::program::trial::parse::{ProgramReader, augmented};
 use crate::walk::program::trial::syntax::{
-    Arm, Class, Declares, Expr, ForLoop, Function, Handler, Name, Statement, WhileLoop,
-    WithBlock,
+    Arm, Class, Declares, Expr, ForLoop, Function, Handler, Name, Statement, WhileLoop, WithBlock,
 };
 
 impl ProgramReader {
@@ -45,7 +44,8 @@ impl ProgramReader {
             self.eat_kind(&Kind::Newline).then_some(())?;
         }
         let word = if let Some(Kind::Name(word)) = self.kind() { word.clone() } else { String::new() };
-        let is_async = word == "async" && matches!(self.peek(1), Some(Kind::Name(next)) if matches!(next.as_str(), "def" | "for" | "with"));
+        let is_async = word == "async"
+            && matches!(self.peek(1), Some(Kind::Name(next)) if matches!(next.as_str(), "def" | "for" | "with"));
         self.at += usize::from(is_async);
         let word = match self.kind() {
             Some(Kind::Name(next)) if is_async => next.clone(),
@@ -75,7 +75,14 @@ impl ProgramReader {
                 let body = self.suite()?;
                 let otherwise = self.python_else()?;
                 let declares = Declares::No;
-                statements.push(Statement::For(Rc::new(ForLoop { declares, target, items, over_keys: false, body, otherwise })));
+                statements.push(Statement::For(Rc::new(ForLoop {
+                    declares,
+                    target,
+                    items,
+                    over_keys: false,
+                    body,
+                    otherwise,
+                })));
             }
             "while" => {
                 self.at += 1;
@@ -83,7 +90,14 @@ impl ProgramReader {
                 let body = self.suite()?;
                 let otherwise = self.python_else()?;
                 let (first, step) = (Vec::new(), None);
-                statements.push(Statement::While(Box::new(WhileLoop { first, condition, step, body, otherwise, tests_late: false })));
+                statements.push(Statement::While(Box::new(WhileLoop {
+                    first,
+                    condition,
+                    step,
+                    body,
+                    otherwise,
+                    tests_late: false,
+                })));
             }
             "try" => {
                 self.at += 1;
@@ -281,7 +295,9 @@ impl ProgramReader {
             }
             "import" => self.python_import(statements)?,
             "from" => self.python_from(statements)?,
-            "type" | "print" | "exec" if is_word && matches!(self.peek(1), Some(Kind::Name(_) | Kind::Text(_))) => return None,
+            "type" | "print" | "exec" if is_word && matches!(self.peek(1), Some(Kind::Name(_) | Kind::Text(_))) => {
+                return None;
+            }
             _ => self.python_assignment(statements)?,
         }
         Some(())

@@ -22,14 +22,18 @@ impl Trial<'_, '_> {
             "len" => self.length(&first)?,
             "str" | "ascii" if given.values.is_empty() => Value::text(""),
             "str" => match &first {
-                Value::Bytes(bytes) if given.values.len() > 1 => return self.text_of_bytes(&Rc::clone(bytes)).map(Some),
+                Value::Bytes(bytes) if given.values.len() > 1 => {
+                    return self.text_of_bytes(&Rc::clone(bytes)).map(Some);
+                }
                 Value::Unknown | Value::Lost => first,
                 first => Value::Text(self.text_of(first)?),
             },
             "repr" => Value::text(self.written(&first, 6)?),
             "int" | "float" => self.python_number(name, given)?,
             "bool" => self.truth(&first).map_or(first, Value::Bool),
-            "chr" | "ord" | "hex" | "oct" | "bin" | "abs" | "round" | "divmod" | "pow" | "sum" | "min" | "max" => return self.number_call(name, given),
+            "chr" | "ord" | "hex" | "oct" | "bin" | "abs" | "round" | "divmod" | "pow" | "sum" | "min" | "max" => {
+                return self.number_call(name, given);
+            }
             "bytearray" => {
                 let bytes = self.builtin_call("bytes", given)?.unwrap_or(Value::Lost);
                 if !matches!(bytes, Value::Bytes(_)) {
@@ -37,25 +41,35 @@ impl Trial<'_, '_> {
                 }
                 let items = self.items(&bytes)?;
                 let inner = Some(self.heap.new_list(items));
-                let data = super::value::ObjectData { class: Value::native("bytearray"), fields: Dict::default(), inner };
+                let data =
+                    super::value::ObjectData { class: Value::native("bytearray"), fields: Dict::default(), inner };
                 Value::Object(self.heap.add(super::value::Cell::Object(Box::new(data))))
             }
             "bytes" | "memoryview" => match &first {
                 Value::Int(count) => Value::Bytes(vec![0; usize::try_from(*count).unwrap_or(0).min(4096)].into()),
                 Value::Undefined => Value::Bytes(Rc::from([])),
-                first => self.bytes_of(first)?.map_or_else(|| self.unknown_of([first]), |bytes| Value::Bytes(bytes.into())),
+                first => {
+                    self.bytes_of(first)?.map_or_else(|| self.unknown_of([first]), |bytes| Value::Bytes(bytes.into()))
+                }
             },
             "int.from_bytes" => match self.bytes_of(&first)? {
                 Some(bytes) => {
                     let order = given.named_or("byteorder", 1).and_then(Value::known_text).unwrap_or("big").to_owned();
-                    let fold = |number: Option<i128>, byte: &u8| number?.checked_mul(256)?.checked_add(i128::from(*byte));
-                    let number = if order == "little" { bytes.iter().rev().fold(Some(0), fold) } else { bytes.iter().fold(Some(0), fold) };
+                    let fold =
+                        |number: Option<i128>, byte: &u8| number?.checked_mul(256)?.checked_add(i128::from(*byte));
+                    let number = if order == "little" {
+                        bytes.iter().rev().fold(Some(0), fold)
+                    } else {
+                        bytes.iter().fold(Some(0), fold)
+                    };
                     number.map_or(Value::Lost, Value::Int)
                 }
                 None => self.unknown_of([&first]),
             },
             "super" => match given.values.as_slice() {
-                [home, object] => Value::Bound(Rc::new((Value::Tuple([object.clone(), home.clone()].into()), Rc::from("super")))),
+                [home, object] => {
+                    Value::Bound(Rc::new((Value::Tuple([object.clone(), home.clone()].into()), Rc::from("super"))))
+                }
                 _ => self.super_value(),
             },
             "getattr" | "hasattr" | "setattr" | "delattr" => return self.attribute_call(name, given),
@@ -74,7 +88,9 @@ impl Trial<'_, '_> {
             }
             "input" => self.input_line().map_or(Value::Unknown, Value::text),
             "staticmethod" | "classmethod" => Value::Bound(Rc::new((first, Rc::from(name)))),
-            "property" => Value::Accessor(Rc::new((given.named_or("fget", 0).cloned().unwrap_or(Value::None), given.at(1)))),
+            "property" => {
+                Value::Accessor(Rc::new((given.named_or("fget", 0).cloned().unwrap_or(Value::None), given.at(1))))
+            }
             "object" => {
                 let class = self.builtin_class("object");
                 self.new_object(&class, Given::default())?
@@ -132,7 +148,11 @@ impl Trial<'_, '_> {
         Ok(match &first {
             Value::Undefined => Value::Int(0),
             Value::Text(text) => {
-                let radix = given.named_or("base", 1).and_then(Value::as_int).and_then(|radix| u32::try_from(radix).ok()).unwrap_or(10);
+                let radix = given
+                    .named_or("base", 1)
+                    .and_then(Value::as_int)
+                    .and_then(|radix| u32::try_from(radix).ok())
+                    .unwrap_or(10);
                 let Some(known) = self.spelled(text) else {
                     if self.fails_here(self.place) {
                         return Err(self.exception("ValueError", "invalid literal"));
@@ -157,7 +177,10 @@ impl Trial<'_, '_> {
         let lost = self.unknown_of(&given.values);
         let number = first.as_int();
         Ok(Some(match (name, number) {
-            ("chr", Some(code)) => u32::try_from(code).ok().and_then(super::escapes::letter_of).map_or(Value::Lost, |letter| Value::text(letter.to_string())),
+            ("chr", Some(code)) => u32::try_from(code)
+                .ok()
+                .and_then(super::escapes::letter_of)
+                .map_or(Value::Lost, |letter| Value::text(letter.to_string())),
             ("ord", _) => match &first {
                 Value::Text(text) => match self.spelled(text).and_then(|text| text.chars().next()) {
                     Some(letter) => Value::Int(i128::from(u32::from(letter))),
@@ -171,11 +194,14 @@ impl Trial<'_, '_> {
             ("bin", Some(number)) => Value::text(format!("0b{number:b}")),
             ("abs", Some(number)) => Value::Int(number.abs()),
             ("divmod", Some(_)) => {
-                let (quotient, rest) = (self.binary(&first, "//", &given.at(1))?, self.binary(&first, "%", &given.at(1))?);
+                let (quotient, rest) =
+                    (self.binary(&first, "//", &given.at(1))?, self.binary(&first, "%", &given.at(1))?);
                 Value::Tuple([quotient, rest].into())
             }
             ("pow", Some(number)) => match (given.at(1).as_int(), given.at(2).as_int()) {
-                (Some(power), Some(modulus)) if modulus > 0 && power >= 0 => power_of(number, power, modulus).map_or(Value::Lost, Value::Int),
+                (Some(power), Some(modulus)) if modulus > 0 && power >= 0 => {
+                    power_of(number, power, modulus).map_or(Value::Lost, Value::Int)
+                }
                 _ => self.binary(&first, "**", &given.at(1))?,
             },
             ("sum", _) => {
@@ -217,7 +243,11 @@ impl Trial<'_, '_> {
             "hasattr" => match (&first, self.member(&first, &attribute)) {
                 (Value::Object(_), Ok(Value::Bound(_))) | (_, Err(Stop::Raise(_))) => Value::Bool(false),
                 (_, value) => {
-                    if value?.is_unknown() { Value::Unknown } else { Value::Bool(true) }
+                    if value?.is_unknown() {
+                        Value::Unknown
+                    } else {
+                        Value::Bool(true)
+                    }
                 }
             },
             "setattr" => {
@@ -278,12 +308,17 @@ impl Trial<'_, '_> {
             (Value::Int(_), "int" | "Number" | "Integral" | "float") => kind != "float",
             (Value::Bool(_), "bool" | "int" | "Boolean") | (Value::Float(_), "float" | "Number") => true,
             (Value::Bytes(_), "bytes" | "bytearray" | "Buffer" | "Uint8Array") => true,
-            (Value::List(_), "list" | "Sequence" | "Iterable" | "Array" | "MutableSequence" | "Collection" | "Object") => true,
+            (
+                Value::List(_),
+                "list" | "Sequence" | "Iterable" | "Array" | "MutableSequence" | "Collection" | "Object",
+            ) => true,
             (Value::Tuple(_), "tuple" | "Sequence" | "Iterable" | "Collection") => true,
             (Value::Dict(_), "dict" | "Mapping" | "Iterable" | "Object" | "OrderedDict" | "defaultdict") => true,
             (Value::Set(_), "set" | "frozenset" | "Set" | "Iterable" | "Collection") => true,
             (Value::Path(_), "Path" | "PurePath" | "PosixPath" | "PathLike") => true,
-            (Value::Regex(_), "RegExp" | "Pattern") | (Value::Promise(_), "Promise" | "Coroutine" | "Awaitable") => true,
+            (Value::Regex(_), "RegExp" | "Pattern") | (Value::Promise(_), "Promise" | "Coroutine" | "Awaitable") => {
+                true
+            }
             (Value::Iterator(_), "Iterator" | "Generator" | "Iterable" | "GeneratorType") => true,
             (value, "Callable" | "Function" | "FunctionType") => value.is_callable(),
             (Value::Class(_), "type") => true,
@@ -300,7 +335,10 @@ impl Trial<'_, '_> {
             return self.evaluate(&code, name == "eval");
         };
         // With names of its own, which it may change.
-        let scope = self.heap.add(super::value::Cell::Scope(super::value::Scope { is_function: true, ..super::value::Scope::default() }));
+        let scope = self.heap.add(super::value::Cell::Scope(super::value::Scope {
+            is_function: true,
+            ..super::value::Scope::default()
+        }));
         let mut entries = self.entries_of(&names)?;
         if let Some(more) = given.get(2).cloned() {
             entries.extend(self.entries_of(&more)?);
@@ -338,7 +376,9 @@ impl Trial<'_, '_> {
                 let items = items(self)?;
                 self.set_of(items)
             }
-            "dict" | "collections.OrderedDict" | "collections.UserDict" | "types.MappingProxyType" => self.python_dict(&first, given)?,
+            "dict" | "collections.OrderedDict" | "collections.UserDict" | "types.MappingProxyType" => {
+                self.python_dict(&first, given)?
+            }
             "collections.defaultdict" => {
                 let made = self.python_dict(&given.at(1), given)?;
                 if let (Value::Dict(id), false) = (&made, first.is_nothing())
@@ -369,12 +409,20 @@ impl Trial<'_, '_> {
             "range" => self.range(given)?,
             "enumerate" => {
                 let start = given.named_or("start", 1).and_then(Value::as_int).unwrap_or(0);
-                let pairs = items(self)?.into_iter().zip(start..).map(|(item, at)| Value::Tuple([Value::Int(at), item].into())).collect();
+                let pairs = items(self)?
+                    .into_iter()
+                    .zip(start..)
+                    .map(|(item, at)| Value::Tuple([Value::Int(at), item].into()))
+                    .collect();
                 self.heap.new_iterator(pairs)
             }
             "zip" | "itertools.zip_longest" => self.zipped(name, given)?,
             "map" | "filter" => {
-                let found = if name == "map" { self.mapped(&first, given)? } else { self.filtered(&first, &given.at(1), true)? };
+                let found = if name == "map" {
+                    self.mapped(&first, given)?
+                } else {
+                    self.filtered(&first, &given.at(1), true)?
+                };
                 self.heap.new_iterator(found)
             }
             "any" | "all" => {
@@ -462,7 +510,9 @@ impl Trial<'_, '_> {
         let lengths = lists.iter().map(Vec::len);
         let length = if name == "zip" { lengths.min() } else { lengths.max() }.unwrap_or(0);
         let fill = given.named("fillvalue").cloned().unwrap_or(Value::None);
-        let rows = (0..length).map(|at| Value::Tuple(lists.iter().map(|list| list.get(at).cloned().unwrap_or_else(|| fill.clone())).collect()));
+        let rows = (0..length).map(|at| {
+            Value::Tuple(lists.iter().map(|list| list.get(at).cloned().unwrap_or_else(|| fill.clone())).collect())
+        });
         let rows = rows.collect();
         Ok(self.heap.new_iterator(rows))
     }
@@ -485,7 +535,8 @@ impl Trial<'_, '_> {
         let mut found = Vec::new();
         let place = self.place;
         for item in self.items(list)? {
-            let answer = if function.is_nothing() { item.clone() } else { self.call(function.clone(), vec![item.clone()])? };
+            let answer =
+                if function.is_nothing() { item.clone() } else { self.call(function.clone(), vec![item.clone()])? };
             let holds = match self.truth(&answer) {
                 Some(holds) => holds,
                 None => self.answer(place, true),

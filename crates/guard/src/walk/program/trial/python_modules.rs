@@ -4,7 +4,9 @@ use std::rc::Rc;
 
 use crate::marks::HOME;
 use crate::walk::program::trial::call::Given;
-use crate::walk::program::trial::value::{Cell, ClassData, Dict, ObjectData, Partial, Value, is_doubtful, unknown_like};
+use crate::walk::program::trial::value::{
+    Cell, ClassData, Dict, ObjectData, Partial, Value, is_doubtful, unknown_like,
+};
 use crate::walk::program::trial::{Run, Trial};
 
 /// The most items of a product or of an endless iterator.
@@ -13,7 +15,10 @@ const MOST_ITEMS: usize = 600;
 /// True if a module has a part of this name.
 pub(super) fn has(module: &str, name: &str) -> bool {
     let names: &[&str] = match module {
-        "os" => &["system", "popen", "path", "environ", "getcwd", "listdir", "walk", "remove", "unlink", "rmdir", "sep", "getenv", "chdir", "execvp"],
+        "os" => &[
+            "system", "popen", "path", "environ", "getcwd", "listdir", "walk", "remove", "unlink", "rmdir", "sep",
+            "getenv", "chdir", "execvp",
+        ],
         "subprocess" => &["run", "call", "check_call", "check_output", "Popen", "PIPE"],
         "shutil" => &["rmtree", "copy", "move"],
         "pathlib" => &["Path"],
@@ -30,11 +35,68 @@ pub(super) fn has(module: &str, name: &str) -> bool {
 /// True if every Python has a module of this name.
 pub(super) fn is_standard(name: &str) -> bool {
     const STANDARD: [&str; 62] = [
-        "os", "sys", "subprocess", "shutil", "pathlib", "json", "re", "time", "datetime", "functools", "itertools", "operator", "collections",
-        "typing", "dataclasses", "enum", "string", "textwrap", "shlex", "base64", "binascii", "codecs", "zlib", "gzip", "bz2", "lzma", "struct",
-        "glob", "tempfile", "asyncio", "pty", "multiprocessing", "threading", "concurrent", "importlib", "runpy", "argparse", "optparse",
-        "getopt", "configparser", "csv", "io", "random", "secrets", "math", "hashlib", "logging", "contextlib", "abc", "types", "copy",
-        "signal", "socket", "urllib", "http", "platform", "stat", "fnmatch", "unittest", "traceback", "inspect", "builtins",
+        "os",
+        "sys",
+        "subprocess",
+        "shutil",
+        "pathlib",
+        "json",
+        "re",
+        "time",
+        "datetime",
+        "functools",
+        "itertools",
+        "operator",
+        "collections",
+        "typing",
+        "dataclasses",
+        "enum",
+        "string",
+        "textwrap",
+        "shlex",
+        "base64",
+        "binascii",
+        "codecs",
+        "zlib",
+        "gzip",
+        "bz2",
+        "lzma",
+        "struct",
+        "glob",
+        "tempfile",
+        "asyncio",
+        "pty",
+        "multiprocessing",
+        "threading",
+        "concurrent",
+        "importlib",
+        "runpy",
+        "argparse",
+        "optparse",
+        "getopt",
+        "configparser",
+        "csv",
+        "io",
+        "random",
+        "secrets",
+        "math",
+        "hashlib",
+        "logging",
+        "contextlib",
+        "abc",
+        "types",
+        "copy",
+        "signal",
+        "socket",
+        "urllib",
+        "http",
+        "platform",
+        "stat",
+        "fnmatch",
+        "unittest",
+        "traceback",
+        "inspect",
+        "builtins",
     ];
     STANDARD.contains(&name)
 }
@@ -43,8 +105,32 @@ pub(super) fn is_standard(name: &str) -> bool {
 pub(super) fn is_text_method(name: &str) -> bool {
     matches!(
         name,
-        "strip" | "lstrip" | "rstrip" | "split" | "rsplit" | "splitlines" | "join" | "format" | "replace" | "lower" | "upper" | "startswith" | "endswith"
-            | "encode" | "find" | "index" | "count" | "title" | "zfill" | "partition" | "rpartition" | "removeprefix" | "removesuffix" | "translate" | "isdigit" | "capitalize"
+        "strip"
+            | "lstrip"
+            | "rstrip"
+            | "split"
+            | "rsplit"
+            | "splitlines"
+            | "join"
+            | "format"
+            | "replace"
+            | "lower"
+            | "upper"
+            | "startswith"
+            | "endswith"
+            | "encode"
+            | "find"
+            | "index"
+            | "count"
+            | "title"
+            | "zfill"
+            | "partition"
+            | "rpartition"
+            | "removeprefix"
+            | "removesuffix"
+            | "translate"
+            | "isdigit"
+            | "capitalize"
     )
 }
 
@@ -81,8 +167,13 @@ pub(super) fn split_words(text: &str, comments: bool) -> Option<Vec<String>> {
 
 /// A word in quotes, if it needs them.
 fn quoted(word: &str) -> String {
-    let is_safe = |letter: char| letter.is_alphanumeric() || "@%_-+=:,./".contains(letter) || crate::marks::is_mark(letter);
-    if !word.is_empty() && word.chars().all(is_safe) { word.to_owned() } else { format!("'{}'", word.replace('\'', "'\"'\"'")) }
+    let is_safe =
+        |letter: char| letter.is_alphanumeric() || "@%_-+=:,./".contains(letter) || crate::marks::is_mark(letter);
+    if !word.is_empty() && word.chars().all(is_safe) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', "'\"'\"'"))
+    }
 }
 
 impl Trial<'_, '_> {
@@ -93,7 +184,9 @@ impl Trial<'_, '_> {
             "functools" => self.functools_call(base, given),
             "itertools" => self.itertools_call(name, base, given),
             "operator" => self.operator_call(base, given),
-            "collections" | "types" | "typing" | "enum" | "dataclasses" | "contextlib" | "copy" | "abc" => self.class_module_call(name, base, given),
+            "collections" | "types" | "typing" | "enum" | "dataclasses" | "contextlib" | "copy" | "abc" => {
+                self.class_module_call(name, base, given)
+            }
             "random" | "secrets" => self.random_call(base, given),
             "struct" => self.struct_call(base, given),
             "configparser" | "csv" => self.table_module_call(name, given),
@@ -120,7 +213,9 @@ impl Trial<'_, '_> {
                 Value::text(words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" "))
             }
             "shlex.quote" | "pipes.quote" => Value::text(quoted(&self.text_of(&first)?)),
-            "json.loads" | "json.load" | "ast.literal_eval" | "yaml.safe_load" | "tomllib.loads" | "pickle.loads" => self.loaded_value(name, &first)?,
+            "json.loads" | "json.load" | "ast.literal_eval" | "yaml.safe_load" | "tomllib.loads" | "pickle.loads" => {
+                self.loaded_value(name, &first)?
+            }
             "json.dumps" => Value::text(self.json_text(&first, 6)?),
             "json.dump" => {
                 let text = self.json_text(&first, 6)?;
@@ -165,7 +260,9 @@ impl Trial<'_, '_> {
                 let place = self.place;
                 Value::Int(i128::from(self.answer(place, false)))
             }
-            "pathlib.Path" | "pathlib.PurePath" | "pathlib.PosixPath" | "pathlib.PurePosixPath" => self.new_path(given)?,
+            "pathlib.Path" | "pathlib.PurePath" | "pathlib.PosixPath" | "pathlib.PurePosixPath" => {
+                self.new_path(given)?
+            }
             "pathlib.Path.home" => Value::Path(HOME.to_string().into()),
             "pathlib.Path.cwd" => Value::Path(self.walk.directory().into()),
             "string.Template" => {
@@ -174,18 +271,54 @@ impl Trial<'_, '_> {
             }
             "string.capwords" => self.call_method(first, "title", Vec::new())?,
             "str.maketrans" | "bytes.maketrans" | "bytearray.maketrans" => self.translation(given)?,
-            "str.join" | "str.format" | "str.upper" | "str.lower" | "str.strip" | "str.split" | "str.replace" | "str.splitlines" | "str.encode"
-            | "list.append" | "dict.get" | "str.startswith" | "str.endswith" | "str.title" | "list.pop" | "dict.update" | "bytes.decode" | "dict.items" | "str.swapcase"
-            | "pathlib.Path.unlink" | "pathlib.Path.read_text" | "pathlib.Path.write_text" | "pathlib.Path.iterdir" | "pathlib.Path.rglob" | "pathlib.Path.resolve"
-            | "str.rstrip" | "str.lstrip" | "str.removeprefix" | "str.__add__" | "str.capitalize" => self.call_method(first, base, given.rest(1))?,
+            "str.join"
+            | "str.format"
+            | "str.upper"
+            | "str.lower"
+            | "str.strip"
+            | "str.split"
+            | "str.replace"
+            | "str.splitlines"
+            | "str.encode"
+            | "list.append"
+            | "dict.get"
+            | "str.startswith"
+            | "str.endswith"
+            | "str.title"
+            | "list.pop"
+            | "dict.update"
+            | "bytes.decode"
+            | "dict.items"
+            | "str.swapcase"
+            | "pathlib.Path.unlink"
+            | "pathlib.Path.read_text"
+            | "pathlib.Path.write_text"
+            | "pathlib.Path.iterdir"
+            | "pathlib.Path.rglob"
+            | "pathlib.Path.resolve"
+            | "str.rstrip"
+            | "str.lstrip"
+            | "str.removeprefix"
+            | "str.__add__"
+            | "str.capitalize" => self.call_method(first, base, given.rest(1))?,
             "dict.fromkeys" => {
                 let keys = self.items(&first)?;
                 let value = given.get(1).cloned().unwrap_or(Value::None);
                 self.dict_of_pairs(keys.into_iter().map(|key| (key, value.clone())).collect())
             }
             "textwrap.dedent" => Value::text(dedented(&self.text_of(&first)?)),
-            "textwrap.indent" | "textwrap.fill" | "textwrap.shorten" | "inspect.cleandoc" | "html.unescape" | "unicodedata.normalize" | "sys.intern" => {
-                if base == "normalize" { given.at(1) } else { first }
+            "textwrap.indent"
+            | "textwrap.fill"
+            | "textwrap.shorten"
+            | "inspect.cleandoc"
+            | "html.unescape"
+            | "unicodedata.normalize"
+            | "sys.intern" => {
+                if base == "normalize" {
+                    given.at(1)
+                } else {
+                    first
+                }
             }
             "textwrap.wrap" => {
                 let text = self.text_of(&first)?;
@@ -212,7 +345,9 @@ impl Trial<'_, '_> {
                 let name = format!("{}/file", crate::walk::files::FRESH_DIRECTORY);
                 self.open_file(&Given::of(vec![Value::text(name), Value::text("w")]))?
             }
-            "tempfile.mkstemp" => Value::Tuple([Value::Int(9), Value::text(format!("{}/file", crate::walk::files::FRESH_DIRECTORY))].into()),
+            "tempfile.mkstemp" => Value::Tuple(
+                [Value::Int(9), Value::text(format!("{}/file", crate::walk::files::FRESH_DIRECTORY))].into(),
+            ),
             "runpy.run_path" | "importlib.machinery.SourceFileLoader" => {
                 let path = self.text_of(if base == "run_path" { &first } else { given.get(1).unwrap_or(&first) })?;
                 match self.file_text(&path) {
@@ -221,7 +356,9 @@ impl Trial<'_, '_> {
                 }
             }
             "bytes.fromhex" | "bytearray.fromhex" => return self.codec_call("binascii.unhexlify", given),
-            "math.ceil" | "math.floor" | "math.sqrt" | "math.prod" | "math.gcd" | "math.isqrt" => self.math(base, given)?,
+            "math.ceil" | "math.floor" | "math.sqrt" | "math.prod" | "math.gcd" | "math.isqrt" => {
+                self.math(base, given)?
+            }
             "signal.signal" => {
                 self.call_back(&Given::of(vec![given.at(1)]))?;
                 Value::None
@@ -251,7 +388,9 @@ impl Trial<'_, '_> {
     fn loaded_value(&mut self, name: &str, value: &Value) -> Run<Value> {
         let value = match value {
             Value::File(id) => self.file_method(*id, "read", &Given::default())?,
-            Value::Native(name) if name.starts_with("sys.stdin") => self.call_native("sys.stdin.read", Given::default())?,
+            Value::Native(name) if name.starts_with("sys.stdin") => {
+                self.call_native("sys.stdin.read", Given::default())?
+            }
             value => value.clone(),
         };
         if name == "ast.literal_eval" {
@@ -315,7 +454,11 @@ impl Trial<'_, '_> {
                 }
                 sum
             }
-            "lru_cache" | "cache" | "singledispatch" | "total_ordering" | "singledispatchmethod" if first.is_callable() => first,
+            "lru_cache" | "cache" | "singledispatch" | "total_ordering" | "singledispatchmethod"
+                if first.is_callable() =>
+            {
+                first
+            }
             "lru_cache" | "cache" => Value::native("functools.cache"),
             "wraps" | "update_wrapper" => Value::native("identity"),
             "cached_property" => Value::Accessor(Rc::new((first, Value::None))),
@@ -351,7 +494,8 @@ impl Trial<'_, '_> {
                 items
             }
             "repeat" => {
-                let times = given.named_or("times", 1).and_then(Value::as_int).and_then(|times| usize::try_from(times).ok());
+                let times =
+                    given.named_or("times", 1).and_then(Value::as_int).and_then(|times| usize::try_from(times).ok());
                 vec![first; times.unwrap_or(64).min(MOST_ITEMS)]
             }
             "cycle" => {
@@ -366,7 +510,11 @@ impl Trial<'_, '_> {
             "islice" => {
                 let items = self.items(&first)?;
                 let list = self.heap.new_list(items);
-                let parts = if given.values.len() == 2 { [None, given.get(1).cloned(), None] } else { [given.get(1).cloned(), given.get(2).cloned(), given.get(3).cloned()] };
+                let parts = if given.values.len() == 2 {
+                    [None, given.get(1).cloned(), None]
+                } else {
+                    [given.get(1).cloned(), given.get(2).cloned(), given.get(3).cloned()]
+                };
                 let parts = parts.map(|part| part.filter(|part| !part.is_nothing()));
                 let sliced = self.slice(&list, &parts)?;
                 self.items(&sliced)?
@@ -376,7 +524,9 @@ impl Trial<'_, '_> {
                 for item in self.items(&first)? {
                     let sum = match (sums.last().cloned(), given.named_or("func", 1).cloned()) {
                         (None, _) => item,
-                        (Some(sum), Some(function)) if !function.is_nothing() => self.call(function, vec![sum, item])?,
+                        (Some(sum), Some(function)) if !function.is_nothing() => {
+                            self.call(function, vec![sum, item])?
+                        }
                         (Some(sum), _) => self.binary(&sum, "+", &item)?,
                     };
                     sums.push(sum);
@@ -431,7 +581,12 @@ impl Trial<'_, '_> {
     }
 
     fn product(&mut self, given: &Given) -> Run<Vec<Value>> {
-        let repeat = given.named("repeat").and_then(Value::as_int).and_then(|count| usize::try_from(count).ok()).unwrap_or(1).min(8);
+        let repeat = given
+            .named("repeat")
+            .and_then(Value::as_int)
+            .and_then(|count| usize::try_from(count).ok())
+            .unwrap_or(1)
+            .min(8);
         let mut rows: Vec<Vec<Value>> = vec![Vec::new()];
         for value in std::iter::repeat_n(&given.values, repeat).flatten() {
             let items = self.items(value)?;
@@ -455,12 +610,18 @@ impl Trial<'_, '_> {
         for _ in 0..size.min(8) {
             let longer = rows.iter().flat_map(|row| {
                 let least = if base == "combinations" { row.last().map_or(0, |last| last + 1) } else { 0 };
-                (least..items.len()).filter(|at| !row.contains(at)).map(|at| row.iter().copied().chain([at]).collect::<Vec<_>>()).collect::<Vec<_>>()
+                (least..items.len())
+                    .filter(|at| !row.contains(at))
+                    .map(|at| row.iter().copied().chain([at]).collect::<Vec<_>>())
+                    .collect::<Vec<_>>()
             });
             rows = longer.take(MOST_ITEMS).collect();
             self.spend(rows.len())?;
         }
-        let rows = rows.into_iter().map(|row| Value::Tuple(row.iter().filter_map(|at| items.get(*at).cloned()).collect())).collect();
+        let rows = rows
+            .into_iter()
+            .map(|row| Value::Tuple(row.iter().filter_map(|at| items.get(*at).cloned()).collect()))
+            .collect();
         Ok(self.heap.new_iterator(rows))
     }
 
@@ -511,7 +672,9 @@ impl Trial<'_, '_> {
             "gt" => ">",
             "le" => "<=",
             "ge" => ">=",
-            "contains" => return Ok(Some(self.contains(&given.at(0), &given.at(1)).map_or(Value::Unknown, Value::Bool))),
+            "contains" => {
+                return Ok(Some(self.contains(&given.at(0), &given.at(1)).map_or(Value::Unknown, Value::Bool)));
+            }
             _ => "",
         };
         if !compared.is_empty() {
@@ -601,10 +764,18 @@ impl Trial<'_, '_> {
                 }
                 _ => Value::native("dataclasses.dataclass"),
             },
-            "field" => Value::Partial(Rc::new(Partial { function: Value::native("dataclasses.field"), values: Vec::new(), named: given.named.clone() })),
+            "field" => Value::Partial(Rc::new(Partial {
+                function: Value::native("dataclasses.field"),
+                values: Vec::new(),
+                named: given.named.clone(),
+            })),
             "asdict" | "astuple" => {
                 let entries = self.entries_of(&first)?;
-                if base == "asdict" { self.dict_of_pairs(entries) } else { Value::Tuple(entries.into_iter().map(|(_, value)| value).collect()) }
+                if base == "asdict" {
+                    self.dict_of_pairs(entries)
+                } else {
+                    Value::Tuple(entries.into_iter().map(|(_, value)| value).collect())
+                }
             }
             "replace" if name.starts_with("dataclasses") => {
                 let Value::Object(id) = first else { return Ok(Some(Value::Unknown)) };
@@ -614,9 +785,20 @@ impl Trial<'_, '_> {
                 }
                 Value::Object(self.heap.add(Cell::Object(Box::new(data))))
             }
-            "contextmanager" | "asynccontextmanager" | "abstractmethod" | "runtime_checkable" | "final" | "overload" => first,
+            "contextmanager"
+            | "asynccontextmanager"
+            | "abstractmethod"
+            | "runtime_checkable"
+            | "final"
+            | "overload" => first,
             "suppress" => Value::native("contextlib.suppress()"),
-            "nullcontext" | "closing" => if first.is_nothing() { Value::native("nullcontext") } else { first },
+            "nullcontext" | "closing" => {
+                if first.is_nothing() {
+                    Value::native("nullcontext")
+                } else {
+                    first
+                }
+            }
             "redirect_stdout" => first,
             "ExitStack" | "AsyncExitStack" => Value::native("exitstack"),
             "enter_context" => self.enter_manager(&first)?,
@@ -648,7 +830,11 @@ impl Trial<'_, '_> {
             Value::Text(text) => names.extend(text.replace(',', " ").split_whitespace().map(str::to_owned)),
             fields => {
                 for field in self.items(fields)? {
-                    let field = if let Value::Tuple(parts) = &field { parts.first().cloned().unwrap_or(Value::None) } else { field };
+                    let field = if let Value::Tuple(parts) = &field {
+                        parts.first().cloned().unwrap_or(Value::None)
+                    } else {
+                        field
+                    };
                     names.push(self.text_of(&field)?.to_string());
                 }
             }
@@ -702,7 +888,10 @@ impl Trial<'_, '_> {
                     count.clear();
                 }
                 letter => {
-                    codes.extend(std::iter::repeat_n((letter, width(letter)), count.parse().unwrap_or(1_usize).min(256)));
+                    codes.extend(std::iter::repeat_n(
+                        (letter, width(letter)),
+                        count.parse().unwrap_or(1_usize).min(256),
+                    ));
                     count.clear();
                 }
             }
@@ -714,7 +903,9 @@ impl Trial<'_, '_> {
                 for (letter, size) in codes {
                     let value = values.next().unwrap_or(Value::Int(0));
                     match (letter, value.as_int(), self.bytes_of(&value)?) {
-                        ('s' | 'c', _, Some(text)) => bytes.extend(text.into_iter().chain(std::iter::repeat(0)).take(size.min(4096))),
+                        ('s' | 'c', _, Some(text)) => {
+                            bytes.extend(text.into_iter().chain(std::iter::repeat(0)).take(size.min(4096)))
+                        }
                         (_, Some(number), _) => {
                             let whole = number.to_le_bytes();
                             let part: Vec<u8> = whole.iter().take(size).copied().collect();

@@ -29,9 +29,18 @@ impl Trial<'_, '_> {
             return Ok(None);
         }
         let flags: String = flags.chars().filter(|flag| "imsx".contains(*flag)).collect();
-        let pattern = pattern.replace("(?<", "(?P<").replace("(?P<=", "(?<=").replace("(?P<!", "(?<!").replace("[^]", "(?s:.)").replace("\\/", "/");
+        let pattern = pattern
+            .replace("(?<", "(?P<")
+            .replace("(?P<=", "(?<=")
+            .replace("(?P<!", "(?<!")
+            .replace("[^]", "(?s:.)")
+            .replace("\\/", "/");
         let whole = if flags.is_empty() { pattern } else { format!("(?{flags}){pattern}") };
-        Ok(fancy_regex::RegexBuilder::new(&whole).backtrack_limit(MOST_BACKTRACKING).delegate_size_limit(1 << 18).build().ok())
+        Ok(fancy_regex::RegexBuilder::new(&whole)
+            .backtrack_limit(MOST_BACKTRACKING)
+            .delegate_size_limit(1 << 18)
+            .build()
+            .ok())
     }
 
     fn matches(&mut self, regex: &Regex, text: &str, most: usize) -> Run<Option<Vec<Found>>> {
@@ -75,7 +84,13 @@ impl Trial<'_, '_> {
             let text = self.text_of(&given.at(0))?;
             return Ok(Some(Value::text(fancy_regex::escape(&text).into_owned())));
         }
-        let place = if matches!(base, "sub" | "subn") { 4 } else if base == "compile" { 1 } else { 2 };
+        let place = if matches!(base, "sub" | "subn") {
+            4
+        } else if base == "compile" {
+            1
+        } else {
+            2
+        };
         let (pattern, flags) = self.pattern_of(&given.at(0), given.named_or("flags", place))?;
         if base == "compile" {
             return Ok(Some(Value::Regex(Rc::new((pattern, flags)))));
@@ -105,7 +120,9 @@ impl Trial<'_, '_> {
         let most = if matches!(method, "match" | "fullmatch" | "search") { 1 } else { MOST_MATCHES };
         let Some(all) = self.matches(&regex, &known, most)? else { return Ok(Value::Lost) };
         Ok(match method {
-            "match" | "fullmatch" | "search" => all.into_iter().next().map_or(Value::None, |found| Value::Match(Rc::new(found))),
+            "match" | "fullmatch" | "search" => {
+                all.into_iter().next().map_or(Value::None, |found| Value::Match(Rc::new(found)))
+            }
             "finditer" => {
                 let items = all.into_iter().map(|found| Value::Match(Rc::new(found))).collect();
                 self.heap.new_iterator(items)
@@ -119,7 +136,8 @@ impl Trial<'_, '_> {
                 self.split_by(&known, &all, most.and_then(|most| usize::try_from(most).ok()))
             }
             "sub" | "subn" => {
-                let count = given.named_or("count", 2).and_then(Value::as_int).and_then(|count| usize::try_from(count).ok());
+                let count =
+                    given.named_or("count", 2).and_then(Value::as_int).and_then(|count| usize::try_from(count).ok());
                 let count = count.filter(|count| *count > 0).unwrap_or(usize::MAX);
                 self.replaced(&known, all.into_iter().take(count).collect(), &given.at(0))?
             }
@@ -129,7 +147,8 @@ impl Trial<'_, '_> {
 
     fn split_by(&mut self, text: &str, all: &[Found], most: Option<usize>) -> Value {
         let letters: Vec<char> = text.chars().collect();
-        let part = |from: usize, to: usize| Value::text(letters.get(from..to).unwrap_or(&[]).iter().collect::<String>());
+        let part =
+            |from: usize, to: usize| Value::text(letters.get(from..to).unwrap_or(&[]).iter().collect::<String>());
         let mut parts = Vec::new();
         let mut at = 0;
         for found in all.iter().take(most.unwrap_or(usize::MAX)) {
@@ -196,16 +215,24 @@ impl Trial<'_, '_> {
         let first = given.at(0);
         let (pattern, flags) = match &first {
             Value::Regex(own) => (own.0.clone(), own.1.clone()),
-            Value::Text(text) => (fancy_regex::escape(text).into_owned(), if name == "replaceAll" { "g".to_owned() } else { String::new() }),
+            Value::Text(text) => (
+                fancy_regex::escape(text).into_owned(),
+                if name == "replaceAll" { "g".to_owned() } else { String::new() },
+            ),
             _ => return Ok(Some(self.unknown_of([&first]))),
         };
         let Some(regex) = self.compiled(&pattern, &flags)? else { return Ok(Some(Value::Lost)) };
         let is_global = flags.contains('g') || matches!(name, "split" | "matchAll");
-        let Some(all) = self.matches(&regex, text, if is_global { MOST_MATCHES } else { 1 })? else { return Ok(Some(Value::Lost)) };
+        let Some(all) = self.matches(&regex, text, if is_global { MOST_MATCHES } else { 1 })? else {
+            return Ok(Some(Value::Lost));
+        };
         Ok(Some(match name {
             "match" if is_global && all.is_empty() => Value::None,
             "match" if is_global => {
-                let whole: Vec<Value> = all.into_iter().map(|found| found.groups.first().cloned().flatten().map_or(Value::Undefined, Value::Text)).collect();
+                let whole: Vec<Value> = all
+                    .into_iter()
+                    .map(|found| found.groups.first().cloned().flatten().map_or(Value::Undefined, Value::Text))
+                    .collect();
                 self.heap.new_list(whole)
             }
             "match" => all.into_iter().next().map_or(Value::None, |found| Value::Match(Rc::new(found))),
@@ -230,9 +257,9 @@ impl Trial<'_, '_> {
                 [one] => one.clone(),
                 all => Value::Tuple(all.into()),
             },
-            "groups" => {
-                Value::Tuple(found.groups.iter().skip(1).map(|group| group.clone().map_or(Value::None, Value::Text)).collect())
-            }
+            "groups" => Value::Tuple(
+                found.groups.iter().skip(1).map(|group| group.clone().map_or(Value::None, Value::Text)).collect(),
+            ),
             "groupdict" => {
                 let pairs = found.names.iter().map(|(name, at)| {
                     let group = found.groups.get(*at).cloned().flatten();

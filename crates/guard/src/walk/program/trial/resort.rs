@@ -49,10 +49,14 @@ pub(super) fn holds_danger(code: &str) -> bool {
     let literals = literals(code);
     let words: Vec<&str> = literals.iter().flat_map(|text| text.split_whitespace()).collect();
     let has = |choices: &[&str]| words.iter().any(|word| choices.contains(word));
-    let forces = has(&["--force", "-f", "--mirror", "force", "mirror"]) || words.iter().any(|word| word.len() > 1 && word.starts_with('+'));
+    let forces = has(&["--force", "-f", "--mirror", "force", "mirror"])
+        || words.iter().any(|word| word.len() > 1 && word.starts_with('+'));
     let adds = has(&["-A", "--all", ".", ":/", "all"]);
-    let is_critical = |word: &&str| matches!(*word, "/" | "~" | ".." | ".git" | "/etc" | "/usr" | "/home" | "/var" | "HOME" | "$HOME");
-    let deletes = has(&["rm", "-rf", "-r", "-fr", "rmtree", "rmSync"]) || code.contains("rmtree") || code.contains("rmSync");
+    let is_critical = |word: &&str| {
+        matches!(*word, "/" | "~" | ".." | ".git" | "/etc" | "/usr" | "/home" | "/var" | "HOME" | "$HOME")
+    };
+    let deletes =
+        has(&["rm", "-rf", "-r", "-fr", "rmtree", "rmSync"]) || code.contains("rmtree") || code.contains("rmSync");
     has(&["push"]) && forces || has(&["add"]) && adds || deletes && words.iter().any(is_critical)
 }
 

@@ -3,7 +3,9 @@
 use std::ptr;
 use std::rc::Rc;
 
-use crate::walk::program::trial::syntax::{Arm, Declares, Expr, ForLoop, Handler, Name, Statement, WhileLoop, WithBlock};
+use crate::walk::program::trial::syntax::{
+    Arm, Declares, Expr, ForLoop, Handler, Name, Statement, WhileLoop, WithBlock,
+};
 use crate::walk::program::trial::value::{Cell, Scope, Value};
 use crate::walk::program::trial::{Run, Stop, Trial};
 

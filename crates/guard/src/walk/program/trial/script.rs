@@ -211,7 +211,14 @@ impl ProgramReader {
         self.expect(")")?;
         let body = self.body()?;
         let otherwise = Vec::new();
-        statements.push(Statement::While(Box::new(WhileLoop { first, condition, step, body, otherwise, tests_late: false })));
+        statements.push(Statement::While(Box::new(WhileLoop {
+            first,
+            condition,
+            step,
+            body,
+            otherwise,
+            tests_late: false,
+        })));
         Some(())
     }
 
@@ -296,7 +303,13 @@ impl ProgramReader {
         if self.eat("(") {
             let name = if let Expr::Text(name) = &key { Rc::clone(name) } else { Rc::from("") };
             let function = self.method_rest(name, is_async, is_generator)?;
-            return Some(Member { key, value: Some(Expr::Function(Rc::new(function))), kind, is_static, is_field: false });
+            return Some(Member {
+                key,
+                value: Some(Expr::Function(Rc::new(function))),
+                kind,
+                is_static,
+                is_field: false,
+            });
         }
         let value = if self.eat("=") { Some(self.expression()?) } else { None };
         self.eat(";");

@@ -12,13 +12,90 @@ use crate::walk::program::trial::{Run, Trial};
 pub(super) fn is_global(name: &str) -> bool {
     matches!(
         name,
-        "process" | "console" | "require" | "Object" | "Array" | "String" | "Number" | "Boolean" | "Symbol" | "Map" | "Set" | "WeakMap" | "WeakSet" | "WeakRef"
-            | "Promise" | "JSON" | "Math" | "Date" | "RegExp" | "Reflect" | "Proxy" | "Buffer" | "Function" | "eval" | "globalThis" | "global" | "module" | "exports"
-            | "setTimeout" | "setInterval" | "setImmediate" | "clearTimeout" | "clearInterval" | "clearImmediate" | "queueMicrotask" | "parseInt" | "parseFloat"
-            | "isNaN" | "isFinite" | "atob" | "btoa" | "decodeURIComponent" | "encodeURIComponent" | "decodeURI" | "encodeURI" | "unescape" | "escape" | "Intl"
-            | "TextDecoder" | "TextEncoder" | "Uint8Array" | "Uint16Array" | "Uint32Array" | "Int8Array" | "Float64Array" | "ArrayBuffer" | "DataView" | "BigInt"
-            | "URL" | "URLSearchParams" | "AbortController" | "fetch" | "performance" | "structuredClone" | "import" | "Bun" | "Deno" | "__filename" | "__dirname" | "Event"
-            | "EventTarget" | "AggregateError" | "Iterator" | "crypto" | "WebAssembly" | "Atomics" | "SharedArrayBuffer" | "$" | "child_process" | "fs" | "path" | "os" | "util" | "vm"
+        "process"
+            | "console"
+            | "require"
+            | "Object"
+            | "Array"
+            | "String"
+            | "Number"
+            | "Boolean"
+            | "Symbol"
+            | "Map"
+            | "Set"
+            | "WeakMap"
+            | "WeakSet"
+            | "WeakRef"
+            | "Promise"
+            | "JSON"
+            | "Math"
+            | "Date"
+            | "RegExp"
+            | "Reflect"
+            | "Proxy"
+            | "Buffer"
+            | "Function"
+            | "eval"
+            | "globalThis"
+            | "global"
+            | "module"
+            | "exports"
+            | "setTimeout"
+            | "setInterval"
+            | "setImmediate"
+            | "clearTimeout"
+            | "clearInterval"
+            | "clearImmediate"
+            | "queueMicrotask"
+            | "parseInt"
+            | "parseFloat"
+            | "isNaN"
+            | "isFinite"
+            | "atob"
+            | "btoa"
+            | "decodeURIComponent"
+            | "encodeURIComponent"
+            | "decodeURI"
+            | "encodeURI"
+            | "unescape"
+            | "escape"
+            | "Intl"
+            | "TextDecoder"
+            | "TextEncoder"
+            | "Uint8Array"
+            | "Uint16Array"
+            | "Uint32Array"
+            | "Int8Array"
+            | "Float64Array"
+            | "ArrayBuffer"
+            | "DataView"
+            | "BigInt"
+            | "URL"
+            | "URLSearchParams"
+            | "AbortController"
+            | "fetch"
+            | "performance"
+            | "structuredClone"
+            | "import"
+            | "Bun"
+            | "Deno"
+            | "__filename"
+            | "__dirname"
+            | "Event"
+            | "EventTarget"
+            | "AggregateError"
+            | "Iterator"
+            | "crypto"
+            | "WebAssembly"
+            | "Atomics"
+            | "SharedArrayBuffer"
+            | "$"
+            | "child_process"
+            | "fs"
+            | "path"
+            | "os"
+            | "util"
+            | "vm"
     )
 }
 
@@ -48,7 +125,13 @@ impl Trial<'_, '_> {
             }
             "module.createRequire" => Value::native("require"),
             "String" if given.values.is_empty() => Value::text(""),
-            "String" => if first.is_unknown() { first } else { Value::Text(self.text_of(&first)?) },
+            "String" => {
+                if first.is_unknown() {
+                    first
+                } else {
+                    Value::Text(self.text_of(&first)?)
+                }
+            }
             "Number" | "BigInt" => self.to_number(&first)?,
             "Boolean" => self.truth(&first).map_or(first, Value::Bool),
             "Symbol" | "Symbol.for" => {
@@ -61,9 +144,17 @@ impl Trial<'_, '_> {
                 Value::Int(_) => Value::Bool(false),
                 value => value,
             },
-            "Number.isInteger" | "Number.isSafeInteger" => if first.is_unknown() { first } else { Value::Bool(matches!(first, Value::Int(_))) },
+            "Number.isInteger" | "Number.isSafeInteger" => {
+                if first.is_unknown() {
+                    first
+                } else {
+                    Value::Bool(matches!(first, Value::Int(_)))
+                }
+            }
             "String.fromCharCode" | "String.fromCodePoint" => {
-                let codes = given.values.iter().map(|value| value.as_int().and_then(|code| u32::try_from(code).ok()).and_then(super::escapes::letter_of));
+                let codes = given.values.iter().map(|value| {
+                    value.as_int().and_then(|code| u32::try_from(code).ok()).and_then(super::escapes::letter_of)
+                });
                 codes.collect::<Option<String>>().map_or_else(|| self.unknown_of(&given.values), Value::text)
             }
             "String.raw" => self.raw_text(&first, given)?,
@@ -100,7 +191,9 @@ impl Trial<'_, '_> {
                 }
                 Value::Bytes(bytes.into())
             }
-            "Buffer.alloc" => Value::Bytes(vec![0; first.as_int().and_then(|count| usize::try_from(count).ok()).unwrap_or(0).min(4096)].into()),
+            "Buffer.alloc" => Value::Bytes(
+                vec![0; first.as_int().and_then(|count| usize::try_from(count).ok()).unwrap_or(0).min(4096)].into(),
+            ),
             "console.log" | "console.info" | "console.debug" => {
                 let text = format!("{}\n", self.printed(&given.values)?);
                 self.print(&text)?;
@@ -137,7 +230,9 @@ impl Trial<'_, '_> {
         }
         let known = known.trim();
         let digits = known.strip_prefix("0x").filter(|_| radix == 16).unwrap_or(known);
-        let end = digits.char_indices().find(|(at, letter)| !(letter.is_digit(radix.clamp(2, 36)) || *at == 0 && matches!(letter, '-' | '+')));
+        let end = digits
+            .char_indices()
+            .find(|(at, letter)| !(letter.is_digit(radix.clamp(2, 36)) || *at == 0 && matches!(letter, '-' | '+')));
         let end = end.map_or(digits.len(), |(at, _)| at);
         Ok(parsed_number(digits.get(..end).unwrap_or(""), radix).unwrap_or(Value::Float(f64::NAN)))
     }
@@ -183,7 +278,12 @@ impl Trial<'_, '_> {
         let items = match first {
             // `Array.from({ length: 3 }, …)`
             Value::Dict(id) if self.heap.dict(*id).is_some_and(|dict| dict.named("length").is_some()) => {
-                let length = self.member(first, "length")?.as_int().and_then(|length| usize::try_from(length).ok()).unwrap_or(0).min(1024);
+                let length = self
+                    .member(first, "length")?
+                    .as_int()
+                    .and_then(|length| usize::try_from(length).ok())
+                    .unwrap_or(0)
+                    .min(1024);
                 let mut items = Vec::new();
                 for at in 0..length {
                     items.push(self.item(first, &Value::text(at.to_string()))?);
@@ -194,7 +294,9 @@ impl Trial<'_, '_> {
         };
         let list = self.heap.new_list(items);
         match given.get(1) {
-            Some(function) if function.is_callable() || matches!(function, Value::Native(_)) => self.list_method(&list, "map", &Given::of(vec![function.clone()])),
+            Some(function) if function.is_callable() || matches!(function, Value::Native(_)) => {
+                self.list_method(&list, "map", &Given::of(vec![function.clone()]))
+            }
             _ => Ok(list),
         }
     }
@@ -353,7 +455,13 @@ impl Trial<'_, '_> {
         let first = given.at(0);
         Ok(match name {
             "Map" | "WeakMap" => {
-                let pairs = if first.is_nothing() { Vec::new() } else if let Value::Object(_) = first { self.entries_of(&first)? } else { self.pairs(&first)? };
+                let pairs = if first.is_nothing() {
+                    Vec::new()
+                } else if let Value::Object(_) = first {
+                    self.entries_of(&first)?
+                } else {
+                    self.pairs(&first)?
+                };
                 let inner = self.dict_of_pairs(pairs);
                 let data = ObjectData { class: Value::native("Map"), fields: Dict::default(), inner: Some(inner) };
                 Value::Object(self.heap.add(Cell::Object(Box::new(data))))
@@ -369,14 +477,21 @@ impl Trial<'_, '_> {
                 }
                 _ => self.heap.new_list(given.values),
             },
-            "Object" => if first.is_nothing() { self.heap.new_dict(Dict::default()) } else { first },
+            "Object" => {
+                if first.is_nothing() {
+                    self.heap.new_dict(Dict::default())
+                } else {
+                    first
+                }
+            }
             "Promise" => self.new_promise_by(&given)?,
             "Proxy" => Value::Bound(Rc::new((Value::Tuple([first, given.at(1)].into()), Rc::from("proxy")))),
             "RegExp" => match &first {
                 Value::Regex(own) => Value::Regex(Rc::clone(own)),
                 first => {
                     let pattern = self.text_of(first)?.to_string();
-                    let flags = if given.values.len() > 1 { self.text_of(&given.at(1))?.to_string() } else { String::new() };
+                    let flags =
+                        if given.values.len() > 1 { self.text_of(&given.at(1))?.to_string() } else { String::new() };
                     Value::Regex(Rc::new((pattern, flags)))
                 }
             },

@@ -21,15 +21,24 @@ impl Trial<'_, '_> {
             "node-os.homedir" => Value::text(HOME.to_string()),
             "node-os.tmpdir" => Value::text("/tmp"),
             "node-os.platform" => Value::text("linux"),
-            "vm.runInThisContext" | "vm.runInNewContext" | "vm.runInContext" | "vm.compileFunction" => self.run_in_context(base, given)?,
-            "vm.createContext" => if first.is_nothing() { self.heap.new_dict(Dict::default()) } else { first },
+            "vm.runInThisContext" | "vm.runInNewContext" | "vm.runInContext" | "vm.compileFunction" => {
+                self.run_in_context(base, given)?
+            }
+            "vm.createContext" => {
+                if first.is_nothing() {
+                    self.heap.new_dict(Dict::default())
+                } else {
+                    first
+                }
+            }
             "readline.createInterface" => bound(&Value::None, "readline"),
             "process.stdin.read" => self.input_line().map_or(Value::None, Value::text),
             "process.stdin.on" | "process.stdin.once" | "process.stdin.addListener" => {
                 let event = self.text_of(&first)?;
                 match event.as_ref() {
                     "data" => {
-                        let input = if self.input.is_empty() { Value::Unknown } else { Value::Text(Rc::clone(&self.input)) };
+                        let input =
+                            if self.input.is_empty() { Value::Unknown } else { Value::Text(Rc::clone(&self.input)) };
                         self.queue.push_back((given.at(1), vec![input]));
                     }
                     "end" | "close" => self.queue.push_back((given.at(1), Vec::new())),
@@ -37,7 +46,9 @@ impl Trial<'_, '_> {
                 }
                 Value::native("process.stdin")
             }
-            "process.stdin.setEncoding" | "process.stdin.resume" | "process.stdin.pause" => Value::native("process.stdin"),
+            "process.stdin.setEncoding" | "process.stdin.resume" | "process.stdin.pause" => {
+                Value::native("process.stdin")
+            }
             "process.on" | "process.once" | "process.addListener" => {
                 let event = self.text_of(&first)?;
                 match event.as_ref() {
@@ -47,7 +58,8 @@ impl Trial<'_, '_> {
                 Value::native("process")
             }
             "process.emit" => Value::Bool(true),
-            "fs.existsSync" | "fs.statSync" | "fs.lstatSync" | "fs.stat" | "fs.access" | "fs.accessSync" | "fs.lstat" | "fs.exists" => {
+            "fs.existsSync" | "fs.statSync" | "fs.lstatSync" | "fs.stat" | "fs.access" | "fs.accessSync"
+            | "fs.lstat" | "fs.exists" => {
                 if self.fails_here(self.place) && !base.starts_with("exists") {
                     return Err(self.exception("Error", "ENOENT"));
                 }
@@ -68,7 +80,9 @@ impl Trial<'_, '_> {
                     Value::Undefined
                 }
             },
-            "fs.opendirSync" | "fs.opendir" => self.file_call("fs", "readdirSync", &Given::of(vec![first, Value::Undefined]))?.unwrap_or(Value::Unknown),
+            "fs.opendirSync" | "fs.opendir" => self
+                .file_call("fs", "readdirSync", &Given::of(vec![first, Value::Undefined]))?
+                .unwrap_or(Value::Unknown),
             "TextDecoder.decode" => match self.bytes_of(&first)? {
                 Some(bytes) => self.text_of_bytes(&bytes)?,
                 None => self.unknown_of([&first]),
@@ -184,8 +198,12 @@ impl Trial<'_, '_> {
         while let Some(word) = words.next() {
             let text = self.text_of(&word)?;
             let name = text.trim_start_matches('-');
-            let (name, attached) = name.split_once('=').map_or((name, None), |(name, value)| (name, Some(Value::text(value))));
-            let found = takes.iter().find(|(key, _, short)| key.as_ref() == name || short == name).filter(|_| text.starts_with('-'));
+            let (name, attached) =
+                name.split_once('=').map_or((name, None), |(name, value)| (name, Some(Value::text(value))));
+            let found = takes
+                .iter()
+                .find(|(key, _, short)| key.as_ref() == name || short == name)
+                .filter(|_| text.starts_with('-'));
             match found {
                 Some((key, true, _)) => {
                     let value = attached.or_else(|| words.next()).unwrap_or(Value::Undefined);
@@ -206,9 +224,15 @@ impl Trial<'_, '_> {
         let Some(whole) = number.as_int() else { return Ok(Value::Text(self.text_of(number)?)) };
         Ok(match name {
             "to_bytes" => {
-                let length = given.named_or("length", 0).and_then(Value::as_int).and_then(|length| usize::try_from(length).ok()).unwrap_or(1).min(64);
+                let length = given
+                    .named_or("length", 0)
+                    .and_then(Value::as_int)
+                    .and_then(|length| usize::try_from(length).ok())
+                    .unwrap_or(1)
+                    .min(64);
                 let is_little = given.named_or("byteorder", 1).and_then(Value::known_text) == Some("little");
-                let mut bytes: Vec<u8> = whole.to_le_bytes().into_iter().chain(std::iter::repeat(0)).take(length).collect();
+                let mut bytes: Vec<u8> =
+                    whole.to_le_bytes().into_iter().chain(std::iter::repeat(0)).take(length).collect();
                 if !is_little {
                     bytes.reverse();
                 }
@@ -358,7 +382,10 @@ impl Trial<'_, '_> {
         {
             return self.list_len(&inner).map_or(Value::Unknown, Value::number);
         }
-        if is_native || self.is_python() || matches!(name, "toString" | "on" | "once" | "emit" | "hasOwnProperty" | "addListener") {
+        if is_native
+            || self.is_python()
+            || matches!(name, "toString" | "on" | "once" | "emit" | "hasOwnProperty" | "addListener")
+        {
             bound(object, name)
         } else {
             Value::Undefined

@@ -249,7 +249,12 @@ pub(super) enum Statement {
     If(Expr, Vec<Statement>, Vec<Statement>),
     For(Rc<ForLoop>),
     While(Box<WhileLoop>),
-    Try { body: Vec<Statement>, handlers: Vec<Handler>, otherwise: Vec<Statement>, last: Vec<Statement> },
+    Try {
+        body: Vec<Statement>,
+        handlers: Vec<Handler>,
+        otherwise: Vec<Statement>,
+        last: Vec<Statement>,
+    },
     With(Rc<WithBlock>),
     Return(Option<Expr>),
     Break(Option<Name>),

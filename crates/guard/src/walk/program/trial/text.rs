@@ -35,12 +35,18 @@ impl Trial<'_, '_> {
             return Ok(value);
         }
         let Some(known) = self.spelled(text) else {
-            let asks = name.starts_with("is") || name.to_lowercase().ends_with("with") || matches!(name, "find" | "index" | "count" | "test" | "search" | "includes" | "indexOf" | "match");
+            let asks = name.starts_with("is")
+                || name.to_lowercase().ends_with("with")
+                || matches!(name, "find" | "index" | "count" | "test" | "search" | "includes" | "indexOf" | "match");
             // The names of a listing stay names.
             let is_listing = !is_doubtful(text);
             return Ok(if is_listing && !asks { Value::Text(Rc::clone(text)) } else { unknown_like(text) });
         };
-        if given.values.iter().any(|value| value.is_unknown() || matches!(value, Value::Text(text) if is_doubtful(text))) {
+        if given
+            .values
+            .iter()
+            .any(|value| value.is_unknown() || matches!(value, Value::Text(text) if is_doubtful(text)))
+        {
             return Ok(self.unknown_of(&given.values));
         }
         if let Some(value) = self.searching_method(&known, name, given)? {
@@ -94,7 +100,8 @@ impl Trial<'_, '_> {
                 "utf-16-le" | "utf16le" => Value::Bytes(text.encode_utf16().flat_map(u16::to_le_bytes).collect()),
                 _ => Value::Bytes(text.as_bytes().into()),
             },
-            "encode" | "decode" | "toString" | "valueOf" | "expandtabs" | "normalize" | "__str__" | "toWellFormed" | "read" => own,
+            "encode" | "decode" | "toString" | "valueOf" | "expandtabs" | "normalize" | "__str__" | "toWellFormed"
+            | "read" => own,
             "concat" => {
                 let mut whole = text.to_string();
                 for value in &given.values {
@@ -107,11 +114,16 @@ impl Trial<'_, '_> {
             "splitlines" => {
                 let keeps = given.named_or("keepends", 0).cloned().unwrap_or(Value::Bool(false));
                 let keeps = self.truth(&keeps) == Some(true);
-                let lines: Vec<&str> = text.split_inclusive('\n').map(|line| if keeps { line } else { line.trim_end_matches(['\n', '\r']) }).collect();
+                let lines: Vec<&str> = text
+                    .split_inclusive('\n')
+                    .map(|line| if keeps { line } else { line.trim_end_matches(['\n', '\r']) })
+                    .collect();
                 self.heap.new_texts(lines)
             }
             "split" if has_mark(text) => return self.split_open(text, given).map(Some),
-            "replace" | "replaceAll" if has_mark(text) && given.values.iter().take(2).all(|value| value.known_text().is_some()) => {
+            "replace" | "replaceAll"
+                if has_mark(text) && given.values.iter().take(2).all(|value| value.known_text().is_some()) =>
+            {
                 let (from, to) = (given.at(0), given.at(1));
                 let (from, to) = (from.known_text().unwrap_or(""), to.known_text().unwrap_or(""));
                 let replaced = if from.is_empty() { text.to_string() } else { text.replace(from, to) };
@@ -162,7 +174,11 @@ impl Trial<'_, '_> {
                 for part in parts {
                     let part = self.text_of(&part)?;
                     let at = given.get(1).and_then(Value::as_int).and_then(|at| usize::try_from(at).ok()).unwrap_or(0);
-                    found |= if name.to_lowercase().starts_with("start") { text.get(at..).is_some_and(|text| text.starts_with(part.as_ref())) } else { text.ends_with(part.as_ref()) };
+                    found |= if name.to_lowercase().starts_with("start") {
+                        text.get(at..).is_some_and(|text| text.starts_with(part.as_ref()))
+                    } else {
+                        text.ends_with(part.as_ref())
+                    };
                 }
                 Value::Bool(found)
             }
@@ -174,19 +190,28 @@ impl Trial<'_, '_> {
             },
             "rfind" | "lastIndexOf" | "rindex" => text.rfind(part.as_ref()).map_or_else(missing, letters_before),
             "count" if !part.is_empty() => Value::number(text.matches(part.as_ref()).count()),
-            "isdigit" | "isdecimal" | "isnumeric" => Value::Bool(!text.is_empty() && text.chars().all(|letter| letter.is_ascii_digit())),
+            "isdigit" | "isdecimal" | "isnumeric" => {
+                Value::Bool(!text.is_empty() && text.chars().all(|letter| letter.is_ascii_digit()))
+            }
             "isalpha" => Value::Bool(!text.is_empty() && text.chars().all(char::is_alphabetic)),
             "isalnum" => Value::Bool(!text.is_empty() && text.chars().all(char::is_alphanumeric)),
             "isspace" => Value::Bool(!text.is_empty() && text.chars().all(char::is_whitespace)),
             "isupper" => Value::Bool(text.chars().any(char::is_uppercase) && !text.chars().any(char::is_lowercase)),
             "islower" => Value::Bool(text.chars().any(char::is_lowercase) && !text.chars().any(char::is_uppercase)),
-            "isidentifier" => Value::Bool(text.chars().all(|letter| letter.is_alphanumeric() || letter == '_') && !text.starts_with(|letter: char| letter.is_ascii_digit())),
+            "isidentifier" => Value::Bool(
+                text.chars().all(|letter| letter.is_alphanumeric() || letter == '_')
+                    && !text.starts_with(|letter: char| letter.is_ascii_digit()),
+            ),
             "charCodeAt" | "codePointAt" => {
                 let at = first.as_int().and_then(|at| usize::try_from(at).ok()).unwrap_or(0);
                 text.chars().nth(at).map_or(Value::Float(f64::NAN), |letter| Value::Int(i128::from(u32::from(letter))))
             }
             "charAt" | "at" => {
-                let at = super::member::place(&first, text.chars().count()).or(if first.is_nothing() { Some(0) } else { None });
+                let at = super::member::place(&first, text.chars().count()).or(if first.is_nothing() {
+                    Some(0)
+                } else {
+                    None
+                });
                 Value::text(at.and_then(|at| text.chars().nth(at)).map(String::from).unwrap_or_default())
             }
             "localeCompare" => {
@@ -203,7 +228,8 @@ impl Trial<'_, '_> {
         let changed = match name {
             "replace" if self.is_python() => {
                 let by = self.text_of(&given.at(1))?;
-                let count = given.named_or("count", 2).and_then(Value::as_int).and_then(|count| usize::try_from(count).ok());
+                let count =
+                    given.named_or("count", 2).and_then(Value::as_int).and_then(|count| usize::try_from(count).ok());
                 match count {
                     Some(count) => text.replacen(part.as_ref(), &by, count),
                     None if text.len().saturating_mul(by.len().max(1)) > 64 << 10 => return Ok(Some(Value::Lost)),
@@ -212,13 +238,25 @@ impl Trial<'_, '_> {
             }
             "removeprefix" => text.strip_prefix(part.as_ref()).unwrap_or(text).to_owned(),
             "removesuffix" => text.strip_suffix(part.as_ref()).unwrap_or(text).to_owned(),
-            "swapcase" => text.chars().map(|letter| if letter.is_uppercase() { letter.to_ascii_lowercase() } else { letter.to_ascii_uppercase() }).collect(),
+            "swapcase" => text
+                .chars()
+                .map(
+                    |letter| {
+                        if letter.is_uppercase() { letter.to_ascii_lowercase() } else { letter.to_ascii_uppercase() }
+                    },
+                )
+                .collect(),
             "capitalize" => {
                 let mut letters = text.chars();
-                letters.next().map(|first| first.to_uppercase().collect::<String>() + &letters.as_str().to_lowercase()).unwrap_or_default()
+                letters
+                    .next()
+                    .map(|first| first.to_uppercase().collect::<String>() + &letters.as_str().to_lowercase())
+                    .unwrap_or_default()
             }
             "title" => titled(text),
-            "zfill" | "rjust" | "ljust" | "center" | "padStart" | "padEnd" => return self.padded(text, name, given).map(Some),
+            "zfill" | "rjust" | "ljust" | "center" | "padStart" | "padEnd" => {
+                return self.padded(text, name, given).map(Some);
+            }
             "repeat" => return self.binary(&Value::text(text), "*", &first).map(Some),
             "translate" => return self.translated(text, &first).map(Some),
             "slice" | "substring" | "substr" => {
@@ -362,7 +400,9 @@ impl Trial<'_, '_> {
                     "base64" | "base64-codec" => super::codecs::base64_text(bytes),
                     "rot13" | "rot-13" => decode::rot13(&String::from_utf8_lossy(bytes)),
                     "utf-16-le" | "utf16le" | "utf-16" | "ucs2" => super::codecs::utf16(bytes),
-                    "latin-1" | "latin1" | "iso-8859-1" | "binary" => bytes.iter().map(|byte| char::from(*byte)).collect(),
+                    "latin-1" | "latin1" | "iso-8859-1" | "binary" => {
+                        bytes.iter().map(|byte| char::from(*byte)).collect()
+                    }
                     _ => String::from_utf8_lossy(bytes).into_owned(),
                 };
                 return self.new_text(crate::marks::without_marks(&text).into_owned());
@@ -374,7 +414,8 @@ impl Trial<'_, '_> {
             }
             "reverse" => return Ok(Value::Bytes(bytes.iter().rev().copied().collect())),
             "slice" | "subarray" => {
-                return self.slice(&Value::Bytes(Rc::clone(bytes)), &[given.get(0).cloned(), given.get(1).cloned(), None]);
+                return self
+                    .slice(&Value::Bytes(Rc::clone(bytes)), &[given.get(0).cloned(), given.get(1).cloned(), None]);
             }
             "map" | "filter" => {
                 let items = self.items(&Value::Bytes(Rc::clone(bytes)))?;
@@ -394,7 +435,9 @@ impl Trial<'_, '_> {
             }
             if matches!(value, Value::List(_) | Value::Tuple(_) | Value::Iterator(_)) {
                 let items = self.items(value)?;
-                let texts = items.into_iter().map(|item| if let Value::Bytes(bytes) = item { Value::text(String::from_utf8_lossy(&bytes)) } else { item });
+                let texts = items.into_iter().map(|item| {
+                    if let Value::Bytes(bytes) = item { Value::text(String::from_utf8_lossy(&bytes)) } else { item }
+                });
                 let texts = texts.collect();
                 *value = self.heap.new_list(texts);
             }

@@ -403,8 +403,13 @@ impl Value {
         match self {
             Self::Tuple(items) => items.iter().any(|item| item.is_deeper_than(depth, visits)),
             Self::Bound(inner) => inner.0.is_deeper_than(depth, visits),
-            Self::Method(inner) | Self::Accessor(inner) => inner.0.is_deeper_than(depth, visits) || inner.1.is_deeper_than(depth, visits),
-            Self::Partial(inner) => inner.function.is_deeper_than(depth, visits) || inner.values.iter().any(|item| item.is_deeper_than(depth, visits)),
+            Self::Method(inner) | Self::Accessor(inner) => {
+                inner.0.is_deeper_than(depth, visits) || inner.1.is_deeper_than(depth, visits)
+            }
+            Self::Partial(inner) => {
+                inner.function.is_deeper_than(depth, visits)
+                    || inner.values.iter().any(|item| item.is_deeper_than(depth, visits))
+            }
             _ => false,
         }
     }
@@ -416,7 +421,9 @@ impl Value {
     fn is_listing_within(&self, depth: usize) -> bool {
         match self {
             Self::Text(text) | Self::Path(text) => has_mark(text) && text.contains([STAR, TREE, NAME, FRESH]),
-            Self::Tuple(items) if depth > 0 => items.iter().take(MOST_LISTED).any(|item| item.is_listing_within(depth - 1)),
+            Self::Tuple(items) if depth > 0 => {
+                items.iter().take(MOST_LISTED).any(|item| item.is_listing_within(depth - 1))
+            }
             _ => false,
         }
     }
@@ -427,7 +434,9 @@ impl Value {
         match self {
             Self::Text(text) if self.is_listing() => Self::text(text.replace([STAR, TREE, NAME, FRESH], &by)),
             Self::Path(text) if self.is_listing() => Self::Path(text.replace([STAR, TREE, NAME, FRESH], &by).into()),
-            Self::Tuple(items) if self.is_listing() => Self::Tuple(items.iter().map(|item| item.chosen(name)).collect()),
+            Self::Tuple(items) if self.is_listing() => {
+                Self::Tuple(items.iter().map(|item| item.chosen(name)).collect())
+            }
             value => value.clone(),
         }
     }
