@@ -289,6 +289,7 @@ impl ScriptWalk<'_> {
         if self.world.calls.contains(&key) || !self.budget.enter() {
             return;
         }
+        self.budget.spend(1 + scan.values.len() / 8);
         self.world.calls.push(key);
         let mut values = scan.values.clone();
         function.bind(words, &mut values);

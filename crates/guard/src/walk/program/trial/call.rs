@@ -79,6 +79,17 @@ impl Trial<'_, '_> {
     /// Calls something, as a method of an object if there is one.
     pub(super) fn call_as(&mut self, this: Option<Value>, function: &Value, given: Given) -> Run<Value> {
         self.step()?;
+        if self.depth > super::eval::DEEPEST {
+            self.notes.is_blind = true;
+            return Err(Stop::Halt);
+        }
+        self.depth += 1;
+        let value = self.call_any(this, function, given);
+        self.depth -= 1;
+        value
+    }
+
+    fn call_any(&mut self, this: Option<Value>, function: &Value, given: Given) -> Run<Value> {
         match function {
             Value::Function(id) => {
                 // Only JavaScript hands over the object that the function was found in.

@@ -49,9 +49,7 @@ impl Trial<'_, '_> {
         let is_unknown = first.starts_with(UNKNOWN);
         self.notes.runs_unknown |= is_unknown;
         self.notes.is_blind |= is_unknown;
-        let is_lost =
-            |word: &String| is_doubtful(word) && matches!(unknown_like(word), Value::Lost) || word.contains(is_source);
-        self.notes.runs_lost |= words.iter().any(is_lost);
+        self.notes.runs_lost |= super::resort::is_open(words, &self.lost);
     }
 
     /// Judges that a path is deleted: with everything below it, or as one file of many.
@@ -64,7 +62,7 @@ impl Trial<'_, '_> {
         let path = without_levels(&path);
         self.notes.is_blind |= path.chars().all(|letter| letter == UNKNOWN || is_source(letter));
         if is_tree {
-            self.notes.runs_lost |= path.contains(is_source);
+            self.notes.runs_lost |= self.lost.contains(is_source) && path.starts_with(self.lost.as_ref());
             rules::deleted(self.walk, &path);
         } else if path.contains(TREE) {
             rules::deleted_one_by_one(self.walk, &path);

@@ -10,6 +10,9 @@ use crate::walk::program::trial::{Run, Trial};
 /// The longest text, in bytes. `a += a` doubles it, so one that is longer is lost.
 const LONGEST_TEXT: usize = 16 << 10;
 
+/// The longest key of a tuple, in bytes.
+const LONGEST_KEY: usize = 2048;
+
 /// The deepest value that is written out.
 const DEEPEST: usize = 6;
 
@@ -201,8 +204,15 @@ impl Trial<'_, '_> {
             Value::Undefined => "undefined".to_owned(),
             Value::Bytes(bytes) => format!("b{bytes:?}"),
             Value::Tuple(items) => {
-                let keys: Option<Vec<String>> = items.iter().map(|item| self.key_of(item)).collect();
-                format!("t{}", keys?.join("\0"))
+                let mut key = String::from("t");
+                for item in items.iter() {
+                    key.push('\0');
+                    key.push_str(&self.key_of(item)?);
+                    if key.len() > LONGEST_KEY {
+                        return None;
+                    }
+                }
+                key
             }
             Value::Object(id) => match self.heap.object(*id).and_then(|data| data.inner.as_ref()) {
                 Some(inner @ (Value::Text(_) | Value::Int(_) | Value::Tuple(_))) => self.key_of(inner)?,
@@ -302,6 +312,7 @@ impl Trial<'_, '_> {
 
     /// Bytes that a value stands for.
     pub(super) fn bytes_of(&mut self, value: &Value) -> Run<Option<Vec<u8>>> {
+        let value = &self.plain(value);
         Ok(match value {
             Value::Bytes(bytes) => Some(bytes.to_vec()),
             Value::Text(text) => self.spelled(text).map(String::into_bytes),

@@ -23,6 +23,10 @@ impl Trial<'_, '_> {
     pub(super) fn content_of(&mut self, value: &Value) -> Run<String> {
         Ok(match value {
             Value::Bytes(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+            Value::Object(_) if matches!(self.class_of(value), Value::Native(_)) => match self.bytes_of(value)? {
+                Some(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+                None => self.text_of(value)?.to_string(),
+            },
             Value::List(_) => self.joined(value, "")?,
             value => self.text_of(value)?.to_string(),
         })
@@ -241,6 +245,8 @@ impl Trial<'_, '_> {
                     return Ok(Value::Undefined);
                 }
                 let text = if name == "writelines" { self.joined(&first, "")? } else { self.content_of(&first)? };
+                let length = self.heap.file(id).and_then(|file| file.text.as_ref()).map_or(0, String::len);
+                self.spend(8 + (length + text.len()) / 64)?;
                 self.write_to(id, &text);
                 Value::number(text.len())
             }

@@ -173,7 +173,7 @@ impl Trial<'_, '_> {
 
     /// Keys and values of a table.
     pub(super) fn entries_of(&mut self, value: &Value) -> Run<Vec<(Value, Value)>> {
-        self.step()?;
+        self.spend(1 + self.list_len(value).unwrap_or(0) / 2)?;
         Ok(match value {
             Value::Dict(id) => {
                 let entries = self.heap.dict(*id).map(|dict| dict.entries().to_vec()).unwrap_or_default();

@@ -105,6 +105,9 @@ impl Trial<'_, '_> {
             None => {}
         }
         let data = self.heap.class(id).cloned().unwrap_or_default();
+        if let Some(value) = self.meta_member(class, &line, name)? {
+            return Ok(value);
+        }
         Ok(match name {
             "__name__" | "name" | "__qualname__" => Value::text(data.name),
             "__members__" | "__dict__" => self.heap.new_dict(data.members),
@@ -117,16 +120,32 @@ impl Trial<'_, '_> {
         })
     }
 
+    /// A member that a class has from its metaclass.
+    fn meta_member(&mut self, class: &Value, line: &[Value], name: &str) -> Run<Option<Value>> {
+        let meta = line.iter().find_map(|class| match class {
+            Value::Class(id) => self.heap.class(*id)?.meta.clone(),
+            _ => None,
+        });
+        let Some(meta) = meta else { return Ok(None) };
+        let metas = self.line_of(&meta);
+        if let Some(member) = self.member_in(&metas, name) {
+            return self.bind(class, member).map(Some);
+        }
+        match self.member_in(&metas, "__getattr__") {
+            Some(finder) if !name.starts_with("__") => {
+                let finder = self.bind(class, finder)?;
+                self.call(finder, vec![Value::text(name)]).map(Some)
+            }
+            _ => Ok(None),
+        }
+    }
+
     /// A member of a class as an object has it.
     pub(super) fn bind(&mut self, object: &Value, member: Value) -> Run<Value> {
         Ok(match member {
             Value::Function(_) => Value::Method(Rc::new((object.clone(), member))),
             Value::Accessor(inner) => {
-                return self.call_as(
-                    None,
-                    &Value::Method(Rc::new((object.clone(), inner.0.clone()))),
-                    Given::default(),
-                );
+                return self.call_as(None, &Value::Method(Rc::new((object.clone(), inner.0.clone()))), Given::default());
             }
             Value::Bound(inner) if inner.1.as_ref() == "staticmethod" => inner.0.clone(),
             Value::Bound(inner) if inner.1.as_ref() == "classmethod" => {

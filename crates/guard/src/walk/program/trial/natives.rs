@@ -71,6 +71,16 @@ impl Trial<'_, '_> {
     /// A module, or a part of one.
     pub(super) fn imported(&mut self, module: &str, part: Option<&str>) -> Run<Value> {
         let value = self.module(module)?;
+        if let Value::Native(own) = &value
+            && self.is_python()
+            && !super::python_modules::is_standard(own.split('.').next().unwrap_or(own))
+        {
+            let own = Rc::clone(own);
+            let place = own.bytes().fold(7_usize, |place, byte| place.wrapping_mul(31).wrapping_add(usize::from(byte)));
+            if self.fails_here(place) {
+                return Err(self.exception("ModuleNotFoundError", &own));
+            }
+        }
         match part {
             Some(part) => match self.member(&value, part) {
                 Err(Stop::Raise(_)) => Ok(Value::Unknown),
@@ -600,7 +610,8 @@ impl Trial<'_, '_> {
                 let process = self.call_as(None, function, given)?;
                 let Value::Process(id) = process else { return Ok(Value::Unknown) };
                 let output = self.process_output(id)?;
-                if self.fails_here(place) {
+                // A promise that fails may be caught where it is awaited.
+                if self.answer(place, false) {
                     Settled::Failed(self.error_value())
                 } else {
                     let mut table = super::value::Dict::default();

@@ -163,14 +163,16 @@ impl Trial<'_, '_> {
     }
 
     pub(super) fn new_class(&mut self, class: &Rc<Class>) -> Run<Value> {
-        let mut bases = Vec::new();
+        let (mut bases, mut meta) = (Vec::new(), None);
         for base in &class.bases {
             let value = self.value(&base.value)?;
-            if base.name.is_none() {
-                bases.push(value);
+            match base.name.as_deref() {
+                None => bases.push(value),
+                Some("metaclass") => meta = Some(value),
+                Some(_) => {}
             }
         }
-        let data = ClassData { name: class.name.to_string(), bases, ..ClassData::default() };
+        let data = ClassData { name: class.name.to_string(), bases, meta, ..ClassData::default() };
         let id = self.heap.add(Cell::Class(Box::new(data)));
         let value = Value::Class(id);
         if self.is_python() {

@@ -34,7 +34,18 @@ impl Trial<'_, '_> {
             "chr" | "ord" | "hex" | "oct" | "bin" | "abs" | "round" | "divmod" | "pow" | "sum" | "min" | "max" => {
                 return self.number_call(name, given);
             }
-            "bytes" | "bytearray" | "memoryview" => match &first {
+            "bytearray" => {
+                let bytes = self.builtin_call("bytes", given)?.unwrap_or(Value::Lost);
+                if !matches!(bytes, Value::Bytes(_)) {
+                    return Ok(Some(bytes));
+                }
+                let items = self.items(&bytes)?;
+                let inner = Some(self.heap.new_list(items));
+                let data =
+                    super::value::ObjectData { class: Value::native("bytearray"), fields: Dict::default(), inner };
+                Value::Object(self.heap.add(super::value::Cell::Object(Box::new(data))))
+            }
+            "bytes" | "memoryview" => match &first {
                 Value::Int(count) => Value::Bytes(vec![0; usize::try_from(*count).unwrap_or(0).min(4096)].into()),
                 Value::Undefined => Value::Bytes(Rc::from([])),
                 first => {

@@ -1,5 +1,28 @@
 //! The last resort: a program that runs a command with a word that is lost, and that holds the words which would make it dangerous.
 
+use crate::marks::is_source;
+use crate::walk::files::base_name;
+
+/// True if a command has a word that is lost, and that could make it dangerous.
+pub(super) fn is_open(words: &[String], lost: &str) -> bool {
+    if !lost.contains(is_source) {
+        return false;
+    }
+    // A script is one word.
+    let words: Vec<&str> = words.iter().flat_map(|word| word.split_whitespace()).collect();
+    let is_lost = |word: &&str| word.trim_start_matches(['-', '+', '"', '\'']).starts_with(lost);
+    let Some(first) = words.first() else { return false };
+    let rest = words.get(1..).unwrap_or(&[]);
+    match base_name(first) {
+        "git" => {
+            let verb = rest.iter().find(|word| !word.starts_with('-')).copied().unwrap_or("");
+            (matches!(verb, "push" | "add") || is_lost(&verb)) && rest.iter().any(|word| is_lost(word))
+        }
+        "rm" | "sudo" | "env" | "xargs" | "sh" | "bash" => rest.iter().any(|word| is_lost(word)),
+        _ => is_lost(first),
+    }
+}
+
 /// The texts in quotes of a program.
 fn literals(code: &str) -> Vec<String> {
     let mut found = Vec::new();

@@ -264,6 +264,13 @@ impl Trial<'_, '_> {
         if let (Some(inner), "Map") = (&data.inner, class.as_ref()) {
             return self.map_method(object, inner, name, &given);
         }
+        if class.as_ref() == "bytearray" {
+            let bytes = self.bytes_of(object)?;
+            return match bytes {
+                Some(bytes) => self.bytes_method(&bytes.into(), name, &given),
+                None => Ok(Value::Lost),
+            };
+        }
         let held = data.fields.named("template").cloned();
         match (class.as_ref(), name, held) {
             ("string.Template", "substitute" | "safe_substitute", Some(template)) => {

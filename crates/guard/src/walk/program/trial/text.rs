@@ -433,8 +433,8 @@ impl Trial<'_, '_> {
             if let Value::Bytes(bytes) = value {
                 *value = Value::text(String::from_utf8_lossy(bytes));
             }
-            if let Value::List(id) = value {
-                let items = self.heap.list(*id).cloned().unwrap_or_default();
+            if matches!(value, Value::List(_) | Value::Tuple(_) | Value::Iterator(_)) {
+                let items = self.items(value)?;
                 let texts = items.into_iter().map(|item| {
                     if let Value::Bytes(bytes) = item { Value::text(String::from_utf8_lossy(&bytes)) } else { item }
                 });

@@ -13,6 +13,16 @@ pub(super) type Id = usize;
 /// The most things on the heap.
 const LARGEST_HEAP: usize = 40_000;
 
+/// The deepest value in values.
+const DEEPEST: usize = 12;
+
+/// The most values that are looked at for that.
+const MOST_VISITS: usize = 256;
+
+/// The depth and the number of values that may be names of a listing.
+const LISTED: usize = 2;
+const MOST_LISTED: usize = 64;
+
 /// A value.
 #[derive(Debug, Clone)]
 pub(super) enum Value {
@@ -161,6 +171,8 @@ pub(super) struct ClassData {
     /// Fields that every object gets when it is made, each as a function without parameters.
     pub(super) fields: Vec<(Value, Value)>,
     pub(super) is_data: bool,
+    /// The class that this one is an object of.
+    pub(super) meta: Option<Value>,
 }
 
 /// An object of a class.
@@ -371,10 +383,47 @@ impl Value {
         }
     }
 
+    /// True if the value holds others so deep that going through them takes too long.
+    pub(super) fn is_deep(&self) -> bool {
+        match self {
+            Self::Tuple(_) | Self::Bound(_) | Self::Method(_) | Self::Partial(_) | Self::Accessor(_) => {
+                let mut visits = 0;
+                self.is_deeper_than(DEEPEST, &mut visits)
+            }
+            _ => false,
+        }
+    }
+
+    fn is_deeper_than(&self, depth: usize, visits: &mut usize) -> bool {
+        *visits += 1;
+        if *visits > MOST_VISITS {
+            return false;
+        }
+        let Some(depth) = depth.checked_sub(1) else { return true };
+        match self {
+            Self::Tuple(items) => items.iter().any(|item| item.is_deeper_than(depth, visits)),
+            Self::Bound(inner) => inner.0.is_deeper_than(depth, visits),
+            Self::Method(inner) | Self::Accessor(inner) => {
+                inner.0.is_deeper_than(depth, visits) || inner.1.is_deeper_than(depth, visits)
+            }
+            Self::Partial(inner) => {
+                inner.function.is_deeper_than(depth, visits)
+                    || inner.values.iter().any(|item| item.is_deeper_than(depth, visits))
+            }
+            _ => false,
+        }
+    }
+
     pub(super) fn is_listing(&self) -> bool {
+        self.is_listing_within(LISTED)
+    }
+
+    fn is_listing_within(&self, depth: usize) -> bool {
         match self {
             Self::Text(text) | Self::Path(text) => has_mark(text) && text.contains([STAR, TREE, NAME, FRESH]),
-            Self::Tuple(items) => items.iter().any(Self::is_listing),
+            Self::Tuple(items) if depth > 0 => {
+                items.iter().take(MOST_LISTED).any(|item| item.is_listing_within(depth - 1))
+            }
             _ => false,
         }
     }
@@ -385,7 +434,9 @@ impl Value {
         match self {
             Self::Text(text) if self.is_listing() => Self::text(text.replace([STAR, TREE, NAME, FRESH], &by)),
             Self::Path(text) if self.is_listing() => Self::Path(text.replace([STAR, TREE, NAME, FRESH], &by).into()),
-            Self::Tuple(items) => Self::Tuple(items.iter().map(|item| item.chosen(name)).collect()),
+            Self::Tuple(items) if self.is_listing() => {
+                Self::Tuple(items.iter().map(|item| item.chosen(name)).collect())
+            }
             value => value.clone(),
         }
     }
