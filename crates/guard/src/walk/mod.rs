@@ -10,6 +10,7 @@
 //! Invariant: the budget bounds steps and depth, and [`LONGEST_TEXT`] bounds each text. Running out of either is never
 //! silent.
 
+mod archives;
 mod awk;
 mod budget;
 mod builtins;
@@ -22,6 +23,7 @@ mod code_scan;
 mod compound;
 mod declare;
 mod decode;
+mod ed;
 mod fault;
 pub(crate) mod files;
 mod filters;
@@ -35,6 +37,7 @@ mod loops;
 mod make;
 mod narrow;
 mod packed;
+mod patch;
 mod perl;
 mod print;
 mod program;

@@ -88,6 +88,7 @@ impl ScriptWalk<'_> {
                 return true;
             }
             "screen" if self.run_screen_keys(arguments) => return true,
+            "tar" | "gtar" | "bsdtar" => self.run_tar(arguments),
             "bwrap" => {
                 self.call(after_bubblewrap(arguments).to_vec());
                 return true;
