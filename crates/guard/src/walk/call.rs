@@ -479,7 +479,10 @@ impl ScriptWalk<'_> {
             "find" | "gfind" => self.run_find(arguments),
             "make" | "gmake" => self.run_make(arguments),
             "fd" | "fdfind" => self.run_fd(arguments),
-            "git" | "hub" => self.run_git(arguments),
+            "git" | "hub" => {
+                self.git_apply(arguments);
+                self.run_git(arguments);
+            }
             "busybox" | "toybox" => {
                 self.call(arguments.to_vec());
             }

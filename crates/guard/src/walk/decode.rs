@@ -58,7 +58,11 @@ fn bits(text: &str, width: u32, value: impl Fn(char) -> Option<u32>) -> Option<S
             held &= (1 << count) - 1;
         }
     }
-    let text = String::from_utf8(bytes).ok()?;
+    // Packed text is unpacked at once: the programs that unpack it give what they read.
+    let text = match String::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(error) => crate::walk::packed::unpacked(error.as_bytes())?,
+    };
     // Nobody gets a mark in this way either.
     Some(crate::marks::without_marks(&text).into_owned())
 }

@@ -10,6 +10,7 @@
 //! Invariant: the budget bounds steps and depth, and [`LONGEST_TEXT`] bounds each text. Running out of either is never
 //! silent.
 
+mod archives;
 mod awk;
 mod budget;
 mod builtins;
@@ -23,6 +24,7 @@ mod compound;
 mod declare;
 mod decode;
 mod describe;
+mod ed;
 mod expression;
 mod extended;
 mod fault;
@@ -41,6 +43,7 @@ mod make;
 mod narrow;
 mod packed;
 mod parallel;
+mod patch;
 mod perl;
 mod preloads;
 mod print;

@@ -101,6 +101,7 @@ impl ScriptWalk<'_> {
                 }
                 return true;
             }
+            "tar" | "gtar" | "bsdtar" => self.run_tar(arguments),
             "bwrap" => {
                 self.call(after_bubblewrap(arguments).to_vec());
                 return true;

@@ -721,6 +721,10 @@ impl Parser {
         if NULLARY.contains(&name) && !is_own {
             return Some(Expr::Call(name.to_owned(), Vec::new()));
         }
+        // `shift // "default"`
+        if matches!(name, "shift" | "pop") && self.ahead() == Some('/') {
+            return Some(Expr::Call(name.to_owned(), Vec::new()));
+        }
         if UNARY.contains(&name) && !is_own {
             let arguments = if self.is_end() || self.is_comma() { Vec::new() } else { vec![self.nested(SHIFT)?] };
             return Some(Expr::Call(name.to_owned(), arguments));

@@ -322,6 +322,11 @@ fn glob(words: &[String]) -> String {
     if patterns.is_empty() {
         patterns.push(STAR.to_string());
     }
+    // Two levels below a directory show everything that deeper ones do.
+    let levels = directory.as_deref().unwrap_or("").split('/').filter(|part| part.contains(STAR)).count();
+    if levels > 1 {
+        return String::new();
+    }
     let below = |pattern: String| match &directory {
         Some(directory) if !only_tails => format!("{}/{pattern}", directory.trim_end_matches('/')),
         _ => pattern,
