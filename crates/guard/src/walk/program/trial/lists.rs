@@ -196,7 +196,7 @@ impl Trial<'_, '_> {
                 Value::None
             }
             "fill" => {
-                items.iter_mut().for_each(|item| *item = first.clone());
+                items.fill(first);
                 Value::List(id)
             }
             "splice" => {
@@ -292,10 +292,7 @@ impl Trial<'_, '_> {
         let Value::Function(id) = function else { return item };
         let Some(closure) = self.heap.closure(*id) else { return item };
         let function = std::rc::Rc::clone(&closure.function);
-        match super::listing::choice_of(&function, holds) {
-            true => item.chosen(None),
-            false => item,
-        }
+        if super::listing::choice_of(&function, holds) { item.chosen(None) } else { item }
     }
 
     /// Items in order. Those whose order is not known stay as they are.
