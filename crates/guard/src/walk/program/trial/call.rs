@@ -108,7 +108,12 @@ impl Trial<'_, '_> {
                     }
                 }
             }
-            Value::Bound(method) => self.call_bound(&method.0, &method.1, given),
+            Value::Bound(method) => {
+                self.depth += super::natives::NATIVE_DEPTH;
+                let value = self.call_bound(&method.0, &method.1, given);
+                self.depth -= super::natives::NATIVE_DEPTH;
+                value
+            }
             Value::Partial(partial) => {
                 let mut values = partial.values.clone();
                 values.extend(given.values);

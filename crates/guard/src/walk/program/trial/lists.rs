@@ -96,7 +96,7 @@ impl Trial<'_, '_> {
                 let deeper = first.as_int().unwrap_or(1) - 1;
                 if deeper > 0 && deeper < 9 || matches!(first, Value::Float(_)) && self.has_lists(&flat)? {
                     let depth = if matches!(first, Value::Float(_)) { first } else { Value::Int(deeper) };
-                    return self.list_method(&flat, "flat", &Given::of(vec![depth]));
+                    return self.deeper(|trial| trial.list_method(&flat, "flat", &Given::of(vec![depth])));
                 }
                 flat
             }

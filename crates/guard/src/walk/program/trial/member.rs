@@ -10,6 +10,10 @@ impl Trial<'_, '_> {
     /// A member of a value, bound to it if it is a method.
     pub(super) fn member(&mut self, object: &Value, name: &str) -> Run<Value> {
         self.step()?;
+        self.deeper(|trial| trial.any_member(object, name))
+    }
+
+    fn any_member(&mut self, object: &Value, name: &str) -> Run<Value> {
         match object {
             Value::Object(id) => self.object_member(*id, object, name),
             Value::Class(id) => self.class_part(*id, object, name),

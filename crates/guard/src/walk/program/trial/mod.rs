@@ -382,6 +382,18 @@ impl<'w, 'g> Trial<'w, 'g> {
         Err(Stop::Halt)
     }
 
+    /// Goes one level deeper, into a value that may hold itself. It fails if that is too deep.
+    fn deeper<T>(&mut self, inner: impl FnOnce(&mut Self) -> Run<T>) -> Run<T> {
+        if self.depth > eval::DEEPEST {
+            self.notes.is_blind = true;
+            return Err(Stop::Halt);
+        }
+        self.depth += 1;
+        let result = inner(self);
+        self.depth -= 1;
+        result
+    }
+
     /// Answers a question whose answer is not known. The place is that of the question in the program.
     fn answer(&mut self, place: usize, usual: bool) -> bool {
         let depth = self.frames.len();

@@ -37,6 +37,9 @@ const PURE: [&str; 24] = [
     "html",
 ];
 
+/// The depth of a call of the language, in nested expressions.
+pub(super) const NATIVE_DEPTH: usize = 4;
+
 impl Trial<'_, '_> {
     /// The value of a name that the program has not set.
     pub(super) fn unbound(&mut self, name: &str) -> Run<Value> {
@@ -352,10 +355,15 @@ impl Trial<'_, '_> {
         if callback.is_some() {
             given.values.pop();
         }
-        let value = match self.any_call(&plain, &given)? {
-            Some(value) => value,
-            None => self.unknown_call(&plain, &given)?,
+        // A call that leads back to the program takes more of the stack than others.
+        self.depth += NATIVE_DEPTH;
+        let value = match self.any_call(&plain, &given) {
+            Ok(None) => self.unknown_call(&plain, &given),
+            Ok(Some(value)) => Ok(value),
+            Err(stop) => Err(stop),
         };
+        self.depth -= NATIVE_DEPTH;
+        let value = value?;
         if let Some(callback) = callback {
             self.queue.push_back((callback, vec![Value::None, value.clone()]));
         }

@@ -218,6 +218,10 @@ impl Trial<'_, '_> {
 
     /// The order of two values; none if that is not known.
     pub(super) fn order(&mut self, left: &Value, right: &Value) -> Run<Option<std::cmp::Ordering>> {
+        self.deeper(|trial| trial.order_within(left, right))
+    }
+
+    fn order_within(&mut self, left: &Value, right: &Value) -> Run<Option<std::cmp::Ordering>> {
         Ok(match (left, right) {
             (Value::Text(left), Value::Text(right)) => match (self.spelled(left), self.spelled(right)) {
                 (Some(left), Some(right)) => Some(left.cmp(&right)),
