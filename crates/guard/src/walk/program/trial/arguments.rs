@@ -67,12 +67,12 @@ impl Trial<'_, '_> {
                 Value::None
             }
             "parse_args" | "parse_known_args" | "parse_intermixed_args" => {
-                let words = match given.named_or("args", 0).filter(|words| !words.is_nothing()).cloned() {
-                    Some(words) => self.items(&words)?,
-                    None => {
-                        let words = self.native_member("sys", "argv")?;
-                        self.items(&words)?.into_iter().skip(1).collect()
-                    }
+                let words = if let Some(words) = given.named_or("args", 0).filter(|words| !words.is_nothing()).cloned()
+                {
+                    self.items(&words)?
+                } else {
+                    let words = self.native_member("sys", "argv")?;
+                    self.items(&words)?.into_iter().skip(1).collect()
                 };
                 let is_pair = name == "parse_known_args" || self.is_option_parser(id);
                 let mut fields = Dict::default();

@@ -142,22 +142,19 @@ impl Trial<'_, '_> {
     fn take_members(&mut self, entries: &[DictEntry], value: &Value, declares: Declares) -> Run<()> {
         let mut taken = Vec::new();
         for DictEntry { key, value: target, .. } in entries {
-            match key {
-                Some(key) => {
-                    let key = self.value(key)?;
-                    let part = self.item(value, &key)?;
-                    taken.push(key);
-                    self.assign(target, part, declares)?;
+            if let Some(key) = key {
+                let key = self.value(key)?;
+                let part = self.item(value, &key)?;
+                taken.push(key);
+                self.assign(target, part, declares)?;
+            } else {
+                let mut rest = self.dict_of(value);
+                for key in &taken {
+                    let key = self.key_of(key).unwrap_or_default();
+                    rest.remove(&key);
                 }
-                None => {
-                    let mut rest = self.dict_of(value);
-                    for key in &taken {
-                        let key = self.key_of(key).unwrap_or_default();
-                        rest.remove(&key);
-                    }
-                    let rest = self.heap.new_dict(rest);
-                    self.assign(target, rest, declares)?;
-                }
+                let rest = self.heap.new_dict(rest);
+                self.assign(target, rest, declares)?;
             }
         }
         Ok(())
@@ -207,7 +204,7 @@ impl Trial<'_, '_> {
             }
             Expr::Member(object, name, _) => {
                 let object = self.value(object)?;
-                self.delete_item(&object, &Value::Text(Rc::clone(name)))?;
+                self.delete_item(&object, &Value::Text(Rc::clone(name)));
             }
             Expr::Index(object, key, _) => {
                 let object = self.value(object)?;
@@ -216,7 +213,7 @@ impl Trial<'_, '_> {
                     return self.set_slice(&object, parts, &empty);
                 }
                 let key = self.value(key)?;
-                self.delete_item(&object, &key)?;
+                self.delete_item(&object, &key);
             }
             Expr::Tuple(targets) => {
                 for target in targets {

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use crate::walk::program::trial::syntax::{Declares, Expr, Function, Name, ParameterKind};
-use crate::walk::program::trial::value::{Cell, Closure, Dict, Id, Items, Scope, Settled, Value};
+use crate::walk::program::trial::value::{Cell, Closure, Dict, Id, IteratorData, Scope, Settled, Value};
 use crate::walk::program::trial::{Frame, Run, Stop, Trial};
 
 /// The deepest calls.
@@ -67,6 +67,7 @@ impl Trial<'_, '_> {
         Ok(Value::Function(self.heap.add(Cell::Closure(Box::new(closure)))))
     }
 
+    #[expect(clippy::needless_pass_by_value, reason = "callers have it to give away")]
     pub(super) fn call(&mut self, function: Value, values: Vec<Value>) -> Run<Value> {
         self.call_as(None, &function, Given::of(values))
     }
@@ -107,7 +108,12 @@ impl Trial<'_, '_> {
                     }
                 }
             }
-            Value::Bound(method) => self.call_bound(&method.0, &method.1, given),
+            Value::Bound(method) => {
+                self.depth += super::natives::NATIVE_DEPTH;
+                let value = self.call_bound(&method.0, &method.1, given);
+                self.depth -= super::natives::NATIVE_DEPTH;
+                value
+            }
             Value::Partial(partial) => {
                 let mut values = partial.values.clone();
                 values.extend(given.values);
@@ -133,6 +139,7 @@ impl Trial<'_, '_> {
     }
 
     /// Calls something that is not known: functions among the arguments may be called by it.
+    #[expect(clippy::needless_pass_by_value, reason = "callers have it to give away")]
     pub(super) fn call_unknown(&mut self, function: &Value, given: Given) -> Run<Value> {
         self.notes.is_blind |= self.could_matter(&given);
         self.call_back(&given)?;
@@ -163,7 +170,7 @@ impl Trial<'_, '_> {
         let Some(closure) = self.heap.closure(id) else { return Ok(Value::Unknown) };
         let (is_generator, is_async) = (closure.function.is_generator, closure.function.is_async);
         if is_generator {
-            let items = Items { pending: Some(Rc::new((id, this, given))), ..Items::default() };
+            let items = IteratorData { pending: Some(Rc::new((id, this, given))), ..IteratorData::default() };
             return Ok(Value::Iterator(self.heap.add(Cell::Iterator(items))));
         }
         let result = self.run_closure(id, this, given, Frame::default()).map(|(value, _)| value);
@@ -262,7 +269,7 @@ impl Trial<'_, '_> {
             let decorator = self.value(decorator)?;
             let result = match &decorator {
                 decorator if decorator.is_unknown() => continue,
-                Value::Native(name) if !self.is_decorator(name) => continue,
+                Value::Native(name) if !Self::is_decorator(name) => continue,
                 decorator => self.call_as(None, decorator, Given::of(vec![value.clone()]))?,
             };
             // A decorator that is not followed mostly gives back the function.

@@ -8,12 +8,23 @@ use crate::walk::program::trial::value::{ProcessData, Value, is_doubtful, unknow
 use crate::walk::program::trial::{Run, Stop, Trial, parsed};
 use crate::walk::state::ShellValue;
 
+/// Nested expressions that count as one nested command.
+const DEPTH_A_LEVEL: usize = 8;
+
 impl Trial<'_, '_> {
     /// Runs a command and returns its output.
     pub(super) fn execute(&mut self, data: &ProcessData) -> Run<String> {
         self.spend(16)?;
         self.note_words(&data.words);
         let input = if data.input.is_empty() && self.is_file { self.input.to_string() } else { data.input.clone() };
+        // A program that runs a program that runs a program: their depths add up.
+        let levels = self.depth / DEPTH_A_LEVEL;
+        for level in 0..levels {
+            if !self.walk.budget.enter() {
+                (0..level).for_each(|_| self.walk.budget.leave());
+                return Err(Stop::Halt);
+            }
+        }
         let walk = &mut *self.walk;
         let output = walk.capturing(|walk| {
             walk.subshell(|walk| {
@@ -37,6 +48,7 @@ impl Trial<'_, '_> {
                 }
             });
         });
+        (0..levels).for_each(|_| self.walk.budget.leave());
         if !data.captures {
             self.print(&output)?;
         }
@@ -74,19 +86,16 @@ impl Trial<'_, '_> {
     }
 
     /// A variable of the environment; none if there is none.
-    pub(super) fn environment(&mut self, name: &str) -> Run<Option<Value>> {
+    pub(super) fn environment(&mut self, name: &str) -> Option<Value> {
         match name {
-            "HOME" => return Ok(Some(Value::text(HOME.to_string()))),
-            "PWD" => return Ok(Some(Value::text(self.walk.directory()))),
+            "HOME" => return Some(Value::text(HOME.to_string())),
+            "PWD" => return Some(Value::text(self.walk.directory())),
             _ => {}
         }
         if let Some(text) = self.walk.scalar(name) {
-            return Ok(Some(if text.chars().eq([UNKNOWN]) { Value::Unknown } else { Value::text(text) }));
+            return Some(if text.chars().eq([UNKNOWN]) { Value::Unknown } else { Value::text(text) });
         }
-        if self.walk.world.shell.outside.is_absent(name) {
-            return Ok(None);
-        }
-        Ok(Some(Value::Unknown))
+        if self.walk.world.shell.outside.is_absent(name) { None } else { Some(Value::Unknown) }
     }
 
     /// Gives a variable of the environment a value, for commands that are run later.
@@ -110,21 +119,18 @@ impl Trial<'_, '_> {
         }
         let code = code.trim();
         let program = parsed(self.language, code).or_else(|| parsed(self.language, &format!("({code})")));
-        let result = match program {
-            Some(mut statements) => {
-                let last = statements.pop();
-                let end = self.run_block(&statements);
-                match (end, last) {
-                    (Ok(()), Some(super::syntax::Statement::Expr(value))) => self.value(&value),
-                    (Ok(()), Some(last)) => self.run_block(std::slice::from_ref(&last)).map(|()| self.nothing()),
-                    (Ok(()), None) => Ok(self.nothing()),
-                    (Err(stop), _) => Err(stop),
-                }
+        let result = if let Some(mut statements) = program {
+            let last = statements.pop();
+            let end = self.run_block(&statements);
+            match (end, last) {
+                (Ok(()), Some(super::syntax::Statement::Expr(value))) => self.value(&value),
+                (Ok(()), Some(last)) => self.run_block(std::slice::from_ref(&last)).map(|()| self.nothing()),
+                (Ok(()), None) => Ok(self.nothing()),
+                (Err(stop), _) => Err(stop),
             }
-            None => {
-                self.notes.is_blind = true;
-                Ok(Value::Lost)
-            }
+        } else {
+            self.notes.is_blind = true;
+            Ok(Value::Lost)
         };
         self.walk.budget.leave();
         let result = result?;
@@ -136,7 +142,7 @@ impl Trial<'_, '_> {
         if let Some(module) = self.loaded.get(path) {
             return Ok(module.clone());
         }
-        if path.ends_with(".json") {
+        if path.rsplit_once('.').is_some_and(|(_, kind)| kind == "json") {
             return self.parsed_json(&Value::text(text));
         }
         let exports = self.heap.new_dict(super::value::Dict::default());

@@ -25,6 +25,13 @@ impl Trial<'_, '_> {
 
     /// The value as the text that `str` or `String` makes of it.
     pub(super) fn text_of(&mut self, value: &Value) -> Run<Rc<str>> {
+        if let Value::Text(text) | Value::Path(text) = value {
+            return Ok(Rc::clone(text));
+        }
+        self.deeper(|trial| trial.any_text_of(value))
+    }
+
+    fn any_text_of(&mut self, value: &Value) -> Run<Rc<str>> {
         self.step()?;
         Ok(match value {
             Value::Text(text) | Value::Path(text) => Rc::clone(text),
@@ -228,6 +235,10 @@ impl Trial<'_, '_> {
 
     /// True if two values are the same, false if not; none if that is not known.
     pub(super) fn equals(&mut self, left: &Value, right: &Value) -> Option<bool> {
+        self.deeper(|trial| trial.step().map(|()| trial.same(left, right))).ok().flatten()
+    }
+
+    fn same(&mut self, left: &Value, right: &Value) -> Option<bool> {
         if let Some(method) = self.class_member(left, "__eq__") {
             let method = self.bind(left, method).ok()?;
             let answer = self.call(method, vec![right.clone()]).ok()?;

@@ -11,7 +11,7 @@ use crate::walk::program::trial::value::{Dict, Value};
 use crate::walk::program::trial::{Run, Stop, Trial};
 
 /// The deepest nesting of expressions while they are evaluated, over all calls.
-pub(super) const DEEPEST: usize = 200;
+pub(super) const DEEPEST: usize = 120;
 
 /// The most values that one generator yields.
 const MOST_YIELDS: usize = 256;
@@ -79,11 +79,7 @@ impl Trial<'_, '_> {
             Expr::Dict(entries) => self.table(entries)?,
             Expr::Spread(value) => self.value(value)?,
             Expr::Unary(operator, value) => return self.unary(operator, value),
-            Expr::Binary(left, operator, right) => {
-                let left = self.value(left)?;
-                let right = self.value(right)?;
-                self.binary(&left, operator, &right)?
-            }
+            Expr::Binary(..) => return self.binary_chain(expression),
             Expr::Compare(first, rest) => return self.compare_chain(first, rest),
             Expr::Logic(left, operator, right) => return self.logic(left, operator, right),
             Expr::Choice(parts) => {
@@ -122,6 +118,22 @@ impl Trial<'_, '_> {
                 last
             }
         })
+    }
+
+    /// `a + b + c`, from the left. A long sum is no deep one.
+    fn binary_chain(&mut self, expression: &Expr) -> Run<Value> {
+        let mut rest = Vec::new();
+        let mut first = expression;
+        while let Expr::Binary(left, operator, right) = first {
+            rest.push((*operator, right.as_ref()));
+            first = left;
+        }
+        let mut value = self.value(first)?;
+        for (operator, right) in rest.into_iter().rev() {
+            let right = self.value(right)?;
+            value = self.binary(&value, operator, &right)?;
+        }
+        Ok(value)
     }
 
     fn named(&mut self, name: &Rc<str>) -> Run<Value> {
@@ -194,15 +206,13 @@ impl Trial<'_, '_> {
             "??" => Some(value.is_nothing()).filter(|_| !value.is_unknown()),
             operator => self.truth(&value).map(|truth| truth == (operator == "&&")),
         };
-        let goes_on = match goes_on {
-            Some(goes_on) => goes_on,
+        let goes_on = if let Some(goes_on) = goes_on {
+            goes_on
+        } else {
             // As a rule there is such a value; in a condition the rest is asked as well.
-            None => {
-                let place = ptr::from_ref(left).addr();
-                let holds = self.answer(place, true);
-                self.narrow(left, holds);
-                holds == (operator == "&&")
-            }
+            let holds = self.answer(ptr::from_ref(left).addr(), true);
+            self.narrow(left, holds);
+            holds == (operator == "&&")
         };
         if goes_on { self.value(right) } else { Ok(value) }
     }

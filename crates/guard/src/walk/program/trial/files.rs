@@ -41,7 +41,7 @@ impl Trial<'_, '_> {
     }
 
     /// The paths of everything in a directory.
-    pub(super) fn everything_in(&mut self, directory: &str) -> String {
+    pub(super) fn everything_in(directory: &str) -> String {
         let name = if directory.contains([STAR, NAME, TREE]) { TREE } else { STAR };
         if matches!(directory, "." | "" | "./") { name.to_string() } else { joined_path(directory, &name.to_string()) }
     }
@@ -67,7 +67,7 @@ impl Trial<'_, '_> {
             "listdir" | "readdirSync" | "readdir" | "readDir" | "readDirSync" => self.listed(&first, given)?,
             "scandir" => {
                 let directory = if first.is_nothing() { Rc::from(".") } else { self.text_of(&first)? };
-                let found = self.everything_in(&directory);
+                let found = Self::everything_in(&directory);
                 self.heap.new_list(vec![Value::Path(found.into())])
             }
             "walk" | "fwalk" if module == "os" => {

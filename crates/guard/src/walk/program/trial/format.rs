@@ -219,18 +219,15 @@ impl Trial<'_, '_> {
             let mut parts = format.split('%');
             text.push_str(parts.next().unwrap_or(""));
             for part in parts {
-                match part.chars().next() {
-                    Some('s' | 'd' | 'i' | 'j' | 'o') => {
-                        match rest.next() {
-                            Some(value) => text.push_str(&self.shown(value)?),
-                            None => text.push_str(part.get(..1).unwrap_or("")),
-                        }
-                        text.push_str(part.get(1..).unwrap_or(""));
+                if let Some('s' | 'd' | 'i' | 'j' | 'o') = part.chars().next() {
+                    match rest.next() {
+                        Some(value) => text.push_str(&self.shown(value)?),
+                        None => text.push_str(part.get(..1).unwrap_or("")),
                     }
-                    _ => {
-                        text.push('%');
-                        text.push_str(part);
-                    }
+                    text.push_str(part.get(1..).unwrap_or(""));
+                } else {
+                    text.push('%');
+                    text.push_str(part);
                 }
             }
         } else {

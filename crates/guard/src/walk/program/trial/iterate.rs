@@ -16,6 +16,10 @@ impl Trial<'_, '_> {
     /// The items that a loop goes through. Of something unknown there is one, which is unknown.
     pub(super) fn items(&mut self, value: &Value) -> Run<Vec<Value>> {
         self.step()?;
+        self.deeper(|trial| trial.any_items(value))
+    }
+
+    fn any_items(&mut self, value: &Value) -> Run<Vec<Value>> {
         let items = match value {
             Value::List(id) => self.heap.list(*id).cloned().unwrap_or_default(),
             Value::Tuple(items) => items.to_vec(),

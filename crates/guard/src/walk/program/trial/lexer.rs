@@ -387,10 +387,8 @@ fn braced(text: &str) -> Option<usize> {
         match (quote, letter) {
             _ if is_escaped => is_escaped = false,
             (Some(_), '\\') => is_escaped = true,
-            (Some(mark), _) => {
-                if mark == letter {
-                    quote = None;
-                }
+            (Some(mark), _) if mark == letter => {
+                quote = None;
             }
             (None, '"' | '\'') => quote = Some(letter),
             // A template in a template: its braces pair up.

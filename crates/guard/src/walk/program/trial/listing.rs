@@ -150,7 +150,7 @@ fn mentions<'e>(expression: &'e Expr, names: &mut Vec<&'e str>) {
     match expression {
         Expr::Name(name) => names.push(name),
         Expr::Member(value, _, _) | Expr::Unary(_, value) | Expr::Spread(value) | Expr::Await(value) => {
-            mentions(value, names)
+            mentions(value, names);
         }
         Expr::Index(left, right, _) | Expr::Binary(left, _, right) | Expr::Logic(left, _, right) => {
             mentions(left, names);
@@ -158,11 +158,15 @@ fn mentions<'e>(expression: &'e Expr, names: &mut Vec<&'e str>) {
         }
         Expr::Compare(first, rest) => {
             mentions(first, names);
-            rest.iter().for_each(|(_, value)| mentions(value, names));
+            for (_, value) in rest {
+                mentions(value, names);
+            }
         }
         Expr::Call(callee, arguments, _) => {
             mentions(callee, names);
-            arguments.iter().for_each(|argument| mentions(&argument.value, names));
+            for argument in arguments {
+                mentions(&argument.value, names);
+            }
         }
         Expr::List(items) | Expr::Tuple(items) => items.iter().for_each(|item| mentions(item, names)),
         Expr::Comprehension(inner) => inner.loops.iter().for_each(|each| mentions(&each.items, names)),

@@ -96,7 +96,7 @@ impl Trial<'_, '_> {
                 let deeper = first.as_int().unwrap_or(1) - 1;
                 if deeper > 0 && deeper < 9 || matches!(first, Value::Float(_)) && self.has_lists(&flat)? {
                     let depth = if matches!(first, Value::Float(_)) { first } else { Value::Int(deeper) };
-                    return self.list_method(&flat, "flat", &Given::of(vec![depth]));
+                    return self.deeper(|trial| trial.list_method(&flat, "flat", &Given::of(vec![depth])));
                 }
                 flat
             }
@@ -196,7 +196,7 @@ impl Trial<'_, '_> {
                 Value::None
             }
             "fill" => {
-                items.iter_mut().for_each(|item| *item = first.clone());
+                items.fill(first);
                 Value::List(id)
             }
             "splice" => {
@@ -292,10 +292,7 @@ impl Trial<'_, '_> {
         let Value::Function(id) = function else { return item };
         let Some(closure) = self.heap.closure(*id) else { return item };
         let function = std::rc::Rc::clone(&closure.function);
-        match super::listing::choice_of(&function, holds) {
-            true => item.chosen(None),
-            false => item,
-        }
+        if super::listing::choice_of(&function, holds) { item.chosen(None) } else { item }
     }
 
     /// Items in order. Those whose order is not known stay as they are.

@@ -6,22 +6,33 @@
 //!
 //! Invariant: trials of one program share a number of steps. Whatever they do not follow to its end is told, never passed over.
 
+#![expect(clippy::match_same_arms, reason = "names and their meanings are tables, one line each")]
+
 mod arguments;
 mod assign;
+mod bound;
 mod call;
+mod classes;
 mod codecs;
+mod collections;
 mod commands;
 mod convert;
 mod dicts;
+mod effects;
 mod escapes;
 mod eval;
 mod files;
 mod format;
+mod functions;
 mod generators;
+mod items;
 mod iterate;
+mod itertools;
+mod json;
 mod lexer;
 mod listing;
 mod lists;
+mod managers;
 mod member;
 mod natives;
 mod numbers;
@@ -34,6 +45,7 @@ mod processes;
 mod promises;
 mod python;
 mod python_calls;
+mod python_classes;
 mod python_modules;
 mod regexes;
 mod resort;
@@ -41,7 +53,11 @@ mod run;
 mod script;
 mod script_calls;
 mod script_modules;
+mod script_objects;
+mod streams;
 mod syntax;
+#[cfg(test)]
+mod tests;
 mod text;
 mod value;
 
@@ -366,6 +382,18 @@ impl<'w, 'g> Trial<'w, 'g> {
         Err(Stop::Halt)
     }
 
+    /// Goes one level deeper, into a value that may hold itself. It fails if that is too deep.
+    fn deeper<T>(&mut self, inner: impl FnOnce(&mut Self) -> Run<T>) -> Run<T> {
+        if self.depth > eval::DEEPEST {
+            self.notes.is_blind = true;
+            return Err(Stop::Halt);
+        }
+        self.depth += 1;
+        let result = inner(self);
+        self.depth -= 1;
+        result
+    }
+
     /// Answers a question whose answer is not known. The place is that of the question in the program.
     fn answer(&mut self, place: usize, usual: bool) -> bool {
         let depth = self.frames.len();
@@ -374,21 +402,17 @@ impl<'w, 'g> Trial<'w, 'g> {
             self.notes.is_blind = true;
             return usual;
         }
-        let holds = match self.answers.plan.get(at) {
-            Some((holds, differs)) => {
-                if *differs {
-                    self.answers.kept.insert(place, *holds);
-                }
-                *holds
+        let holds = if let Some((holds, differs)) = self.answers.plan.get(at) {
+            if *differs {
+                self.answers.kept.insert(place, *holds);
             }
-            None => {
-                let usual = self.answers.kept.get(&place).copied().unwrap_or(usual);
-                // A function that goes on calling itself comes to an end.
-                let is_same = |answer: &&Answer| answer.place == place && answer.holds == usual && answer.depth < depth;
-                let deepest =
-                    self.answers.given.iter().filter(is_same).map(|answer| answer.depth).collect::<HashSet<_>>();
-                if deepest.len() >= 2 { !usual } else { usual }
-            }
+            *holds
+        } else {
+            let usual = self.answers.kept.get(&place).copied().unwrap_or(usual);
+            // A function that goes on calling itself comes to an end.
+            let is_same = |answer: &&Answer| answer.place == place && answer.holds == usual && answer.depth < depth;
+            let deepest = self.answers.given.iter().filter(is_same).map(|answer| answer.depth).collect::<HashSet<_>>();
+            if deepest.len() >= 2 { !usual } else { usual }
         };
         self.answers.given.push(Answer { place, holds, depth });
         holds

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use crate::marks::START;
+use crate::marks::{SOME, START};
 use crate::walk::program::trial::call::Given;
 use crate::walk::program::trial::member::bound;
 use crate::walk::program::trial::objects::is_exception;
@@ -36,6 +36,9 @@ const PURE: [&str; 24] = [
     "String",
     "html",
 ];
+
+/// The depth of a call of the language, in nested expressions.
+pub(super) const NATIVE_DEPTH: usize = 4;
 
 impl Trial<'_, '_> {
     /// The value of a name that the program has not set.
@@ -177,7 +180,7 @@ impl Trial<'_, '_> {
     }
 
     /// True if a call of this name is followed as a decorator.
-    pub(super) fn is_decorator(&self, name: &str) -> bool {
+    pub(super) fn is_decorator(name: &str) -> bool {
         let base = name.rsplit('.').next().unwrap_or(name);
         matches!(
             base,
@@ -229,7 +232,7 @@ impl Trial<'_, '_> {
             return Ok(Value::native(own));
         }
         if matches!(own, "process.env" | "Bun.env") {
-            return Ok(self.environment(name)?.unwrap_or(Value::Undefined));
+            return Ok(self.environment(name).unwrap_or(Value::Undefined));
         }
         if matches!(name, "call" | "apply" | "bind") && !self.is_python() && own.contains('.') {
             return Ok(bound(&Value::native(own), name));
@@ -289,7 +292,7 @@ impl Trial<'_, '_> {
     fn argument_list(&mut self, whole: &str) -> Value {
         // The interpreter stands before the program in JavaScript, the program stands first in Python.
         let before = if whole == "sys.argv" { 1 } else { 1 + usize::from(self.is_file) };
-        let words = std::iter::repeat_n("program".to_owned(), before).chain(self.arguments.iter().cloned());
+        let words = std::iter::repeat_n(SOME.to_string(), before).chain(self.arguments.iter().cloned());
         let list = self.heap.new_texts(words.collect::<Vec<_>>());
         self.patched.insert(whole.to_owned(), list.clone());
         list
@@ -297,7 +300,7 @@ impl Trial<'_, '_> {
 
     pub(super) fn native_item(&mut self, own: &str, name: &str) -> Run<Value> {
         match own {
-            "os.environ" | "os.environb" => match self.environment(name)? {
+            "os.environ" | "os.environb" => match self.environment(name) {
                 Some(value) => Ok(value),
                 None => Err(self.exception("KeyError", name)),
             },
@@ -311,7 +314,7 @@ impl Trial<'_, '_> {
 
     pub(super) fn native_contains(&mut self, own: &str, key: &str) -> Option<bool> {
         match own {
-            "os.environ" | "process.env" => match self.environment(key).ok()? {
+            "os.environ" | "process.env" => match self.environment(key) {
                 Some(Value::Unknown) => None,
                 Some(_) => Some(true),
                 None => Some(false),
@@ -352,10 +355,15 @@ impl Trial<'_, '_> {
         if callback.is_some() {
             given.values.pop();
         }
-        let value = match self.any_call(&plain, &given)? {
-            Some(value) => value,
-            None => self.unknown_call(&plain, given)?,
+        // A call that leads back to the program takes more of the stack than others.
+        self.depth += NATIVE_DEPTH;
+        let value = match self.any_call(&plain, &given) {
+            Ok(None) => self.unknown_call(&plain, &given),
+            Ok(Some(value)) => Ok(value),
+            Err(stop) => Err(stop),
         };
+        self.depth -= NATIVE_DEPTH;
+        let value = value?;
         if let Some(callback) = callback {
             self.queue.push_back((callback, vec![Value::None, value.clone()]));
         }
@@ -403,335 +411,15 @@ impl Trial<'_, '_> {
         self.script_module_call(name, base, given)
     }
 
-    fn unknown_call(&mut self, name: &str, given: Given) -> Run<Value> {
+    fn unknown_call(&mut self, name: &str, given: &Given) -> Run<Value> {
         let module = name.split('.').next().unwrap_or(name);
-        self.notes.is_blind |= self.could_matter(&given) && !is_harmless(module, name);
-        self.call_back(&given)?;
+        self.notes.is_blind |= self.could_matter(given) && !is_harmless(module, name);
+        self.call_back(given)?;
         if self.fails_here(self.place) {
             return Err(Stop::Raise(Value::Unknown));
         }
         let is_pure = PURE.contains(&module) && !given.values.is_empty();
         Ok(if is_pure { self.unknown_of(&given.values) } else { Value::Unknown })
-    }
-
-    /// Calls that delete, move, exit, evaluate or print. None if this is no such call.
-    fn effect_call(&mut self, module: &str, base: &str, given: &Given) -> Run<Option<Value>> {
-        let first = given.at(0);
-        let is_fs = matches!(module, "fs" | "fs-extra" | "Deno" | "del" | "rimraf" | "trash");
-        Ok(Some(match base {
-            "rmtree" | "remove_tree" | "rmtree_p" => {
-                let path = given.named("path").cloned().unwrap_or(first);
-                self.delete_path(&path, true)?;
-                Value::None
-            }
-            "rimraf" | "rimrafSync" | "removeSync" | "emptyDirSync" | "emptyDir" | "del" | "deleteSync"
-            | "deleteAsync" => {
-                for path in self.paths_in(&first)? {
-                    self.delete_path(&path, true)?;
-                }
-                Value::Undefined
-            }
-            "sync" if module == "rimraf" => {
-                self.delete_path(&first, true)?;
-                Value::Undefined
-            }
-            "remove" if module == "fs-extra" => {
-                self.delete_path(&first, true)?;
-                Value::Undefined
-            }
-            "rmSync" | "rm" | "rmdirSync" | "rmdir" | "unlinkSync" | "unlink" | "removeSync_" | "remove" if is_fs => {
-                let is_tree = match given.get(1) {
-                    Some(options @ (Value::Dict(_) | Value::Object(_))) => {
-                        let flag = self.item(&options.clone(), &Value::text("recursive"))?;
-                        self.truth(&flag) != Some(false)
-                    }
-                    Some(options) if options.is_unknown() => true,
-                    _ => false,
-                };
-                if is_tree || !base.starts_with("rmdir") {
-                    self.delete_path(&first, is_tree)?;
-                }
-                Value::Undefined
-            }
-            "remove" | "unlink" if module == "os" => {
-                let path = given.named("path").cloned().unwrap_or(first);
-                self.delete_path(&path, false)?;
-                Value::None
-            }
-            "rmdir" | "removedirs" if module == "os" => {
-                if self.fails_here(self.place) {
-                    return Err(self.exception("OSError", ""));
-                }
-                Value::None
-            }
-            "chdir" if matches!(module, "os" | "process" | "Deno") => {
-                let path = self.text_of(&first)?;
-                let path = self.walk.absolute(&path);
-                self.walk.world.shell.set_directory(path);
-                Value::None
-            }
-            "getcwd" | "cwd" | "cwdSync" if matches!(module, "os" | "process" | "Deno") => {
-                Value::text(self.walk.directory())
-            }
-            "exit" | "_exit" | "quit" | "abort" | "reallyExit"
-                if matches!(module, "" | "sys" | "os" | "process" | "Deno") =>
-            {
-                if self.is_python() && base != "_exit" {
-                    return Err(self.exception("SystemExit", ""));
-                }
-                return Err(Stop::Exit);
-            }
-            _ => return Ok(None),
-        }))
-    }
-
-    fn paths_in(&mut self, value: &Value) -> Run<Vec<Value>> {
-        if matches!(value, Value::List(_) | Value::Tuple(_)) { self.items(value) } else { Ok(vec![value.clone()]) }
-    }
-
-    /// Calls a method that the language has.
-    pub(super) fn call_bound(&mut self, object: &Value, name: &str, given: Given) -> Run<Value> {
-        match (object, name) {
-            (_, "staticmethod" | "classmethod") if object.is_callable() => return self.call_as(None, object, given),
-            (Value::Tuple(_), "continue") => return self.continue_promise(object),
-            (Value::Tuple(parts), "super") if !self.is_python() => return self.call_super(&Rc::clone(parts), given),
-            (Value::Tuple(parts), "proxy") => return self.call_proxy(&Rc::clone(parts), given),
-            (_, "promisified") => return self.call_promisified(object, given),
-            (_, "callbackified" | "namespace" | "readline") => return Ok(Value::Unknown),
-            (Value::Accessor(inner), "setter") => return Ok(Value::Accessor(Rc::new((inner.0.clone(), given.at(0))))),
-            (Value::Accessor(inner), "getter" | "deleter") => return Ok(Value::Accessor(Rc::clone(inner))),
-            _ => {}
-        }
-        match object {
-            Value::Text(text) => self.text_method(&Rc::clone(text), name, &given),
-            Value::Bytes(bytes) => self.bytes_method(&Rc::clone(bytes), name, &given),
-            Value::Path(path) => self.path_method(&Rc::clone(path), name, &given),
-            Value::List(_) | Value::Tuple(_) => self.list_method(object, name, &given),
-            Value::Dict(id) => self.dict_method(*id, name, &given),
-            Value::Set(id) => self.set_method(*id, name, &given),
-            Value::Iterator(id) => self.iterator_method(*id, name, &given),
-            Value::Regex(pattern) => self.regex_method(&Rc::clone(pattern), name, &given),
-            Value::Match(found) => self.match_method(&Rc::clone(found), name, &given),
-            Value::Process(id) => self.process_method(*id, name, &given),
-            Value::File(id) => self.file_method(*id, name, &given),
-            Value::Promise(id) => self.promise_method(*id, name, &given),
-            Value::Int(_) | Value::Float(_) | Value::Bool(_) => self.number_method(object, name, &given),
-            Value::Object(_) => self.object_method(object, name, given),
-            Value::Bound(inner) if inner.1.as_ref() == "readline" => self.readline_method(name, &given),
-            Value::Bound(inner) => match inner.0 {
-                Value::Process(id) => {
-                    let stream = Rc::clone(&inner.1);
-                    self.stream_method(id, &stream, name, &given)
-                }
-                _ => self.function_method(object, name, given),
-            },
-            Value::Function(_) | Value::Method(_) | Value::Partial(_) | Value::Native(_) | Value::Class(_) => {
-                self.function_method(object, name, given)
-            }
-            _ => {
-                self.call_back(&given)?;
-                Ok(self.unknown_of([object]))
-            }
-        }
-    }
-
-    /// Methods that functions have: `call`, `apply`, `bind`.
-    fn function_method(&mut self, object: &Value, name: &str, given: Given) -> Run<Value> {
-        match name {
-            "call" => self.call_as(Some(given.at(0)), object, Given { values: given.rest(1), named: given.named }),
-            "apply" => {
-                let list = given.at(1);
-                let values = if list.is_nothing() { Vec::new() } else { self.items(&list)? };
-                self.call_as(Some(given.at(0)), object, Given::of(values))
-            }
-            "bind" => {
-                let this = given.at(0);
-                let function = if this.is_nothing() || !matches!(object, Value::Function(_)) {
-                    object.clone()
-                } else {
-                    Value::Method(Rc::new((this, object.clone())))
-                };
-                let partial = super::value::Partial { function, values: given.rest(1), named: Vec::new() };
-                Ok(Value::Partial(Rc::new(partial)))
-            }
-            "__call__" => self.call_as(None, object, given),
-            // A class that comes from one of the language's own.
-            "cache_clear" | "cache_info" => Ok(Value::None),
-            // `@f.register` of a generic function: any of the functions may be called.
-            "register" => {
-                self.call_back(&given)?;
-                Ok(given.at(0))
-            }
-            "__subclasses__" => Ok(self.heap.new_list(Vec::new())),
-            "mro" => {
-                let line = self.line_of(object);
-                Ok(self.heap.new_list(line))
-            }
-            "_make" => {
-                let values = self.items(&given.at(0))?;
-                self.call(object.clone(), values)
-            }
-            _ => self.call_unknown(&Value::Unknown, given),
-        }
-    }
-
-    fn call_super(&mut self, parts: &Rc<[Value]>, given: Given) -> Run<Value> {
-        let (Some(object), Some(home)) = (parts.first().cloned(), parts.get(1).cloned()) else {
-            return Ok(Value::Undefined);
-        };
-        let line = self.line_of(&home);
-        let rest = line.get(1..).unwrap_or(&[]);
-        if let Some(start) = self.member_in(rest, "__init__") {
-            let start = self.bind(&object, start)?;
-            return self.call_as(None, &start, given);
-        }
-        if let Some(message) = given.get(0) {
-            self.set_field(&object, &Value::text("message"), message.clone())?;
-        }
-        Ok(Value::Undefined)
-    }
-
-    fn call_proxy(&mut self, parts: &Rc<[Value]>, given: Given) -> Run<Value> {
-        let (Some(target), Some(handler)) = (parts.first().cloned(), parts.get(1).cloned()) else {
-            return Ok(Value::Unknown);
-        };
-        let apply = self.member(&handler, "apply")?;
-        if apply.is_nothing() {
-            return self.call_as(None, &target, given);
-        }
-        let list = self.heap.new_list(given.values);
-        self.call_as(Some(handler), &apply, Given::of(vec![target, Value::Undefined, list]))
-    }
-
-    fn call_promisified(&mut self, function: &Value, given: Given) -> Run<Value> {
-        let place = self.place;
-        let state = match function {
-            Value::Native(name) if name.starts_with("child_process.") => {
-                let process = self.call_as(None, function, given)?;
-                let Value::Process(id) = process else { return Ok(Value::Unknown) };
-                let output = self.process_output(id)?;
-                // A promise that fails may be caught where it is awaited.
-                if self.answer(place, false) {
-                    Settled::Failed(self.error_value())
-                } else {
-                    let mut table = super::value::Dict::default();
-                    table.set("stdout", Value::text(output));
-                    table.set("stderr", Value::text(""));
-                    Settled::Holds(self.heap.new_dict(table))
-                }
-            }
-            Value::Native(_) => Settled::Holds(self.call_as(None, function, given)?),
-            function => {
-                let promise = self.heap.new_promise(Settled::Waits);
-                let mut given = given;
-                given.values.push(bound(&promise, "settle"));
-                self.call_as(None, function, given)?;
-                return Ok(promise);
-            }
-        };
-        Ok(self.heap.new_promise(state))
-    }
-
-    /// True if a value of the language has a member of this name.
-    pub(super) fn has_builtin_member(&self, inner: &Value, name: &str) -> bool {
-        match inner {
-            Value::List(_) | Value::Tuple(_) if self.is_python() => matches!(
-                name,
-                "append"
-                    | "extend"
-                    | "insert"
-                    | "pop"
-                    | "remove"
-                    | "sort"
-                    | "reverse"
-                    | "index"
-                    | "count"
-                    | "copy"
-                    | "clear"
-                    | "popleft"
-                    | "appendleft"
-            ),
-            Value::List(_) | Value::Tuple(_) => matches!(
-                name,
-                "push"
-                    | "pop"
-                    | "map"
-                    | "filter"
-                    | "join"
-                    | "forEach"
-                    | "slice"
-                    | "concat"
-                    | "length"
-                    | "shift"
-                    | "unshift"
-                    | "includes"
-                    | "reduce"
-                    | "some"
-                    | "every"
-                    | "find"
-                    | "indexOf"
-                    | "splice"
-                    | "reverse"
-                    | "sort"
-                    | "flat"
-                    | "flatMap"
-                    | "at"
-                    | "entries"
-                    | "keys"
-                    | "values"
-            ),
-            Value::Dict(_) if self.is_python() => {
-                matches!(
-                    name,
-                    "get"
-                        | "items"
-                        | "keys"
-                        | "values"
-                        | "update"
-                        | "pop"
-                        | "setdefault"
-                        | "copy"
-                        | "clear"
-                        | "popitem"
-                )
-            }
-            Value::Dict(_) => false,
-            Value::Text(_) => !name.starts_with('_') && super::python_modules::is_text_method(name),
-            Value::Set(_) => {
-                matches!(name, "add" | "update" | "remove" | "discard" | "has" | "delete" | "size" | "pop" | "union")
-            }
-            _ => false,
-        }
-    }
-
-    /// A member of a value of the language that is no method. None if it has no such member.
-    pub(super) fn value_member(&mut self, object: &Value, name: &str) -> Run<Option<Value>> {
-        Ok(match (object, name) {
-            (Value::Path(path), _) => self.path_member(&Rc::clone(path), name),
-            (Value::Process(id), _) => self.process_member(*id, name)?,
-            (
-                Value::Text(_) | Value::List(_) | Value::Tuple(_) | Value::Bytes(_) | Value::Match(_),
-                "length" | "byteLength",
-            ) => Some(self.length(object)?),
-            (Value::Set(id), "size") => self.heap.set(*id).map(|set| Value::number(set.len())),
-            (Value::Regex(pattern), "source" | "pattern") => Some(Value::text(pattern.0.as_str())),
-            (Value::Regex(_), "lastIndex" | "flags") => Some(Value::Int(0)),
-            (Value::Match(found), "groups") if !self.is_python() => {
-                let found = Rc::clone(found);
-                Some(self.match_method(&found, "groupdict", &Given::default())?)
-            }
-            (Value::Match(found), "index") => Some(Value::number(found.span.0)),
-            (Value::Text(_), "constructor") => Some(Value::native("String")),
-            (Value::List(_), "constructor") => Some(Value::native("Array")),
-            // The constructor of a function makes functions of text.
-            (Value::Bound(_) | Value::Method(_) | Value::Partial(_), "constructor") => Some(Value::native("Function")),
-            (Value::File(id), "name") => self.heap.file(*id).map(|file| Value::text(file.path.as_str())),
-            (Value::Partial(partial), "func") => Some(partial.function.clone()),
-            (Value::Partial(partial), "args") => Some(Value::Tuple(partial.values.clone().into())),
-            (Value::Bound(inner), "mock") if inner.1.as_ref() == "readline" => Some(Value::Unknown),
-            (_, "__class__") => Some(Value::Unknown),
-            _ => None,
-        })
     }
 }
 

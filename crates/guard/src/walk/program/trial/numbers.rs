@@ -1,7 +1,7 @@
 //! Numbers.
 
+use crate::walk::program::trial::Trial;
 use crate::walk::program::trial::value::Value;
-use crate::walk::program::trial::{Run, Trial};
 
 /// A number as a float.
 #[expect(clippy::cast_precision_loss, reason = "JavaScript has no other numbers either")]
@@ -87,8 +87,8 @@ impl Trial<'_, '_> {
     }
 
     /// The number that JavaScript makes of a value.
-    pub(super) fn to_number(&mut self, value: &Value) -> Run<Value> {
-        Ok(match value {
+    pub(super) fn number_of(&self, value: &Value) -> Value {
+        match value {
             Value::Int(_) | Value::Float(_) => value.clone(),
             Value::Bool(_) => Value::Int(value.as_int().unwrap_or(0)),
             Value::None => Value::Int(0),
@@ -102,7 +102,7 @@ impl Trial<'_, '_> {
                 None => super::value::unknown_like(text),
             },
             value => self.unknown_of([value]),
-        })
+        }
     }
 }
 

@@ -29,7 +29,7 @@ impl Trial<'_, '_> {
                 (_, Some(number)) => Value::Int(-number),
                 _ => self.unknown_of([&value]),
             },
-            "+" if !self.is_python() => self.to_number(&value)?,
+            "+" if !self.is_python() => self.number_of(&value),
             "+" => value,
             "~" => value.as_int().map_or_else(|| self.unknown_of([&value]), |number| Value::Int(!number)),
             "typeof" => Value::text(match &value {
@@ -110,7 +110,7 @@ impl Trial<'_, '_> {
                 Ok(copy)
             }
             (_, "|" | "&" | "^" | "-" | "*" | "/" | "%" | "<<" | ">>", _) if !self.is_python() => {
-                let (left, right) = (self.to_number(&left)?, self.to_number(&right)?);
+                let (left, right) = (self.number_of(&left), self.number_of(&right));
                 Ok(self.numbers(&left, operator, &right))
             }
             // Types: `int | None`
@@ -218,6 +218,10 @@ impl Trial<'_, '_> {
 
     /// The order of two values; none if that is not known.
     pub(super) fn order(&mut self, left: &Value, right: &Value) -> Run<Option<std::cmp::Ordering>> {
+        self.deeper(|trial| trial.order_within(left, right))
+    }
+
+    fn order_within(&mut self, left: &Value, right: &Value) -> Run<Option<std::cmp::Ordering>> {
         Ok(match (left, right) {
             (Value::Text(left), Value::Text(right)) => match (self.spelled(left), self.spelled(right)) {
                 (Some(left), Some(right)) => Some(left.cmp(&right)),
@@ -238,7 +242,7 @@ impl Trial<'_, '_> {
                 Some(left.len().cmp(&right.len()))
             }
             (left, right) if !self.is_python() && !left.is_unknown() && !right.is_unknown() => {
-                let (left, right) = (self.to_number(left)?, self.to_number(right)?);
+                let (left, right) = (self.number_of(left), self.number_of(right));
                 left.as_int().zip(right.as_int()).map(|(left, right)| left.cmp(&right))
             }
             (left, right) => left.as_int().zip(right.as_int()).map(|(left, right)| left.cmp(&right)),

@@ -143,7 +143,7 @@ impl Trial<'_, '_> {
                     behind.find(|letter: char| !letter.is_alphanumeric() && letter != '_').unwrap_or(behind.len()),
                 ),
             };
-            let value = self.environment(name)?.unwrap_or(Value::Unknown);
+            let value = self.environment(name).unwrap_or(Value::Unknown);
             out.push_str(&self.text_of(&value)?);
             rest = after;
         }
@@ -228,7 +228,7 @@ impl Trial<'_, '_> {
             }
             "is_absolute" if !has_mark(path) => Value::Bool(path.starts_with('/')),
             "iterdir" => {
-                let found = self.everything_in(path);
+                let found = Self::everything_in(path);
                 self.heap.new_list(vec![Value::Path(found.into())])
             }
             "glob" | "rglob" => {

@@ -275,15 +275,15 @@ impl Trial<'_, '_> {
                     Some(values) => self.items(&values)?,
                     None => Vec::new(),
                 };
-                let named = match given.named("kwargs").cloned() {
-                    Some(named) => self.entries_of(&named)?,
+                let table = match given.named("kwargs").cloned() {
+                    Some(table) => self.entries_of(&table)?,
                     None => Vec::new(),
                 };
-                let mut names = Vec::new();
-                for (name, value) in named {
-                    names.push((self.text_of(&name)?, value));
+                let mut named = Vec::new();
+                for (key, value) in table {
+                    named.push((self.text_of(&key)?, value));
                 }
-                self.task(function, values, names)
+                self.task(function, values, named)
             }
             _ if matches!(base, "ThreadPoolExecutor" | "ProcessPoolExecutor" | "Pool" | "ThreadPool" | "TaskGroup") => {
                 Value::native("pool")

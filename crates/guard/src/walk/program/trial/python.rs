@@ -205,10 +205,11 @@ impl ProgramReader {
 
     /// True if `match` is no name here: a line that ends with a colon.
     fn starts_match(&self) -> bool {
-        if matches!(self.peek(1), Some(Kind::Sign("=" | "." | ")" | "," | ":")) | Some(Kind::Newline) | None) {
+        if matches!(self.peek(1), Some(Kind::Sign("=" | "." | ")" | "," | ":") | Kind::Newline) | None) {
             return false;
         }
-        let end = (0..).find(|ahead| matches!(self.peek(*ahead), Some(Kind::Newline) | None)).unwrap_or(0);
+        let end =
+            (0..self.tokens.len()).find(|ahead| matches!(self.peek(*ahead), Some(Kind::Newline) | None)).unwrap_or(0);
         end > 0 && matches!(self.peek(end - 1), Some(Kind::Sign(":")))
     }
 
@@ -219,17 +220,39 @@ impl ProgramReader {
         self.eat_kind(&Kind::Indent).then_some(())?;
         let mut arms = Vec::new();
         while self.eat_word("case") {
-            let mut pattern = self.expressions()?;
-            if self.eat_word("as") {
-                let name = Expr::Name(self.name()?);
-                pattern = Expr::Assign(Box::new(name), None, Box::new(pattern));
-            }
+            let pattern = self.case_patterns()?;
             let guard = if self.eat_word("if") { Some(self.expression()?) } else { None };
             let body = self.suite()?;
             arms.push(Arm { pattern: Some(pattern), guard, body });
             while self.eat_kind(&Kind::Newline) {}
         }
         self.eat_kind(&Kind::Dedent).then_some(Statement::Match(subject, arms))
+    }
+
+    /// Reads the patterns of a `case`. An `if` behind them is no part of them.
+    fn case_patterns(&mut self) -> Option<Expr> {
+        let mut patterns = Vec::new();
+        let mut is_several = false;
+        loop {
+            let is_rest = self.eat("*");
+            let mut pattern = self.binary(0)?;
+            if is_rest {
+                pattern = Expr::Spread(Box::new(pattern));
+            }
+            if self.eat_word("as") {
+                let name = Expr::Name(self.name()?);
+                pattern = Expr::Assign(Box::new(name), None, Box::new(pattern));
+            }
+            patterns.push(pattern);
+            if !self.eat(",") {
+                break;
+            }
+            is_several = true;
+            if self.is_sign(":") {
+                break;
+            }
+        }
+        if is_several { Some(Expr::Tuple(patterns)) } else { patterns.pop() }
     }
 
     /// Reads simple statements up to the end of the line.

@@ -128,7 +128,7 @@ impl Trial<'_, '_> {
                 self.heap.new_iterator(items)
             }
             "findall" => {
-                let items = all.into_iter().map(findings).collect();
+                let items = all.iter().map(findings).collect();
                 self.heap.new_list(items)
             }
             "split" => {
@@ -281,12 +281,11 @@ impl Trial<'_, '_> {
     }
 
     fn group(&mut self, found: &Found, key: &Value) -> Run<Value> {
-        let at = match key.as_int() {
-            Some(at) => usize::try_from(at).unwrap_or(usize::MAX),
-            None => {
-                let name = self.text_of(key)?;
-                found.names.iter().find(|(own, _)| *own == *name).map_or(usize::MAX, |(_, at)| *at)
-            }
+        let at = if let Some(at) = key.as_int() {
+            usize::try_from(at).unwrap_or(usize::MAX)
+        } else {
+            let name = self.text_of(key)?;
+            found.names.iter().find(|(own, _)| *own == *name).map_or(usize::MAX, |(_, at)| *at)
         };
         let nothing = self.nothing();
         Ok(found.groups.get(at).cloned().flatten().map_or(nothing, Value::Text))
@@ -301,7 +300,7 @@ fn found_of(found: &Captures<'_, str>, text: &str, names: &[(String, usize)]) ->
 }
 
 /// The item of `findall`: the whole, its only group, or all of them.
-fn findings(found: Found) -> Value {
+fn findings(found: &Found) -> Value {
     let group = |group: &Option<Rc<str>>| group.clone().map_or_else(|| Value::text(""), Value::Text);
     match found.groups.as_slice() {
         [whole] => group(whole),

@@ -16,9 +16,9 @@ pub(super) fn is_open(words: &[String], lost: &str) -> bool {
     match base_name(first) {
         "git" => {
             let verb = rest.iter().find(|word| !word.starts_with('-')).copied().unwrap_or("");
-            (matches!(verb, "push" | "add") || is_lost(&verb)) && rest.iter().any(|word| is_lost(word))
+            (matches!(verb, "push" | "add") || is_lost(&verb)) && rest.iter().any(&is_lost)
         }
-        "rm" | "sudo" | "env" | "xargs" | "sh" | "bash" => rest.iter().any(|word| is_lost(word)),
+        "rm" | "sudo" | "env" | "xargs" | "sh" | "bash" => rest.iter().any(&is_lost),
         _ => is_lost(first),
     }
 }

@@ -70,16 +70,17 @@ impl Trial<'_, '_> {
                 Value::text(self.walk.absolute(&path))
             }
             "fs.mkdirSync" | "fs.mkdir" | "fs.chmodSync" | "fs.utimesSync" | "fs.closeSync" => Value::Undefined,
-            "fs.writeSync" => match first {
-                Value::File(id) => self.file_method(id, "write", &Given::of(given.rest(1)))?,
-                _ => {
+            "fs.writeSync" => {
+                if let Value::File(id) = first {
+                    self.file_method(id, "write", &Given::of(given.rest(1)))?
+                } else {
                     let text = self.content_of(&given.at(1))?;
                     if first.as_int() == Some(1) {
                         self.print(&text)?;
                     }
                     Value::Undefined
                 }
-            },
+            }
             "fs.opendirSync" | "fs.opendir" => self
                 .file_call("fs", "readdirSync", &Given::of(vec![first, Value::Undefined]))?
                 .unwrap_or(Value::Unknown),
@@ -320,7 +321,7 @@ impl Trial<'_, '_> {
                 self.set_field(object, &given.at(0), given.at(1))?;
                 Ok(Value::None)
             }
-            "super.__getattribute__" => match data.fields.named(&self.text_of(&given.at(0))?.to_string()).cloned() {
+            "super.__getattribute__" => match data.fields.named(self.text_of(&given.at(0))?.as_ref()).cloned() {
                 Some(value) => Ok(value),
                 None => Err(self.exception("AttributeError", "")),
             },
@@ -366,9 +367,9 @@ impl Trial<'_, '_> {
         Ok(Value::None)
     }
 
-    pub(super) fn start_native_base(&mut self, object: &Value, line: &[Value], given: Given) -> Run<()> {
+    pub(super) fn start_native_base(&mut self, object: &Value, line: &[Value], given: &Given) -> Run<()> {
         if line.iter().any(|class| matches!(class, Value::Native(_))) {
-            self.start_base(object, &given)?;
+            self.start_base(object, given)?;
         }
         Ok(())
     }

@@ -97,6 +97,7 @@ pub(super) struct Argument {
 
 /// A function, method or lambda.
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is about another kind of function")]
 pub(super) struct Function {
     pub(super) name: Name,
     pub(super) parameters: Vec<Parameter>,

@@ -120,7 +120,7 @@ impl Trial<'_, '_> {
                     .collect();
                 self.heap.new_texts(lines)
             }
-            "split" if has_mark(text) => return self.split_open(text, given).map(Some),
+            "split" if has_mark(text) => return Ok(Some(self.split_open(text, given))),
             "replace" | "replaceAll"
                 if has_mark(text) && given.values.iter().take(2).all(|value| value.known_text().is_some()) =>
             {
@@ -134,21 +134,21 @@ impl Trial<'_, '_> {
     }
 
     /// Splits a text of which a part is not known.
-    fn split_open(&mut self, text: &str, given: &Given) -> Run<Value> {
+    fn split_open(&mut self, text: &str, given: &Given) -> Value {
         // A variable of the environment such as `$PATH` has parts that are not known.
         if text.chars().all(|letter| is_mark(letter) || letter.is_whitespace()) && text.contains(UNKNOWN) {
             let value = unknown_like(text);
-            return Ok(self.heap.new_list(vec![value]));
+            return self.heap.new_list(vec![value]);
         }
         let text = self.walk.world.concrete(text);
-        Ok(match given.at(0) {
+        match given.at(0) {
             Value::Text(separator) if !separator.is_empty() => self.heap.new_texts(text.split(separator.as_ref())),
             Value::Undefined | Value::None => self.heap.new_texts(text.split_whitespace()),
             _ => {
                 let value = unknown_like(&text);
                 self.heap.new_list(vec![value])
             }
-        })
+        }
     }
 
     /// The name of an encoding, in lower case.
@@ -275,11 +275,9 @@ impl Trial<'_, '_> {
                         std::mem::swap(from, to);
                     }
                 }
-                parts.iter_mut().for_each(|part| {
-                    if part.as_ref().is_some_and(Value::is_nothing) {
-                        *part = None;
-                    }
-                });
+                for part in parts.iter_mut().filter(|part| part.as_ref().is_some_and(Value::is_nothing)) {
+                    *part = None;
+                }
                 return self.slice(&Value::text(text), &parts).map(Some);
             }
             _ => return Ok(None),
@@ -464,7 +462,8 @@ impl Trial<'_, '_> {
 }
 
 fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    let digit = |digit: u8| char::from_digit(u32::from(digit), 16).unwrap_or('0');
+    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
 }
 
 fn titled(text: &str) -> String {

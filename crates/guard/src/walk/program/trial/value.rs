@@ -186,7 +186,7 @@ pub(super) struct ObjectData {
 
 /// The items of an iterator, and the next one.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Items {
+pub(super) struct IteratorData {
     pub(super) items: Vec<Value>,
     pub(super) at: usize,
     /// The call that makes the items, if it has not begun.
@@ -237,7 +237,7 @@ pub(super) enum Cell {
     Closure(Box<Closure>),
     Class(Box<ClassData>),
     Object(Box<ObjectData>),
-    Iterator(Items),
+    Iterator(IteratorData),
     Promise(Settled, Vec<Value>),
     Process(Box<ProcessData>),
     File(FileData),
@@ -276,7 +276,7 @@ impl Heap {
         closure closure_mut Closure Closure;
         class class_mut Class ClassData;
         object object_mut Object ObjectData;
-        iterator iterator_mut Iterator Items;
+        iterator iterator_mut Iterator IteratorData;
         process process_mut Process ProcessData;
         file file_mut File FileData;
     }
@@ -308,7 +308,7 @@ impl Heap {
     }
 
     pub(super) fn new_iterator(&mut self, items: Vec<Value>) -> Value {
-        Value::Iterator(self.add(Cell::Iterator(Items { items, ..Items::default() })))
+        Value::Iterator(self.add(Cell::Iterator(IteratorData { items, ..IteratorData::default() })))
     }
 
     pub(super) fn new_promise(&mut self, state: Settled) -> Value {
