@@ -220,7 +220,13 @@ fn parsed(language: Language, code: &str) -> Option<Vec<Statement>> {
 
 impl ScriptWalk<'_> {
     /// Tries a program with these arguments. False if something that may matter was not followed.
-    pub(in crate::walk) fn try_program(&mut self, language: Language, code: &str, arguments: &[String], is_file: bool) -> bool {
+    pub(in crate::walk) fn try_program(
+        &mut self,
+        language: Language,
+        code: &str,
+        arguments: &[String],
+        is_file: bool,
+    ) -> bool {
         let Some(statements) = parsed(language, code) else { return false };
         self.budget.spend(1 + code.len() / 32);
         if !self.budget.enter() {
