@@ -58,7 +58,9 @@ fn filter_named(name: &str) -> Option<Filter> {
         },
         "compgen" => |walk, _, arguments| {
             // Its words are expanded once more.
-            arguments.iter().for_each(|word| walk.run_hidden(word));
+            for word in arguments {
+                walk.run_hidden(word);
+            }
             let lists = arguments.first().is_some_and(|flag| matches!(flag.as_str(), "-f" | "-d"));
             let pattern = arguments.iter().position(|word| word == "-G").and_then(|at| arguments.get(at + 1));
             match pattern {
@@ -127,11 +129,10 @@ impl ScriptWalk<'_> {
         };
         let block = number("bs=").or_else(|| number("ibs=")).unwrap_or(512);
         if let Some(skipped) = number("skip=").or_else(|| number("iseek=")) {
-            input = input.get(skipped.saturating_mul(block)..).unwrap_or("").to_owned();
+            input = input.split_off(floor(&input, skipped.saturating_mul(block)));
         }
         if let Some(count) = number("count=") {
-            let end = count.saturating_mul(block).min(input.len());
-            input = input.get(..end).unwrap_or(&input).to_owned();
+            input.truncate(floor(&input, count.saturating_mul(block)));
         }
         match arguments.iter().find_map(|word| word.strip_prefix("of=")) {
             Some(path) => {
@@ -408,6 +409,11 @@ impl ScriptWalk<'_> {
         }
         if out.is_empty() { format!("{STAR}\n") } else { out }
     }
+}
+
+/// The nearest place before a number of bytes where a text can be cut.
+fn floor(text: &str, bytes: usize) -> usize {
+    (0..=bytes.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
 }
 
 /// True if an expression is about directories, as people leave them out of a listing.
