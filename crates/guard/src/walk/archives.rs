@@ -108,7 +108,10 @@ impl ScriptWalk<'_> {
             found.sort();
             for (name, content) in found.into_iter().take(MOST_FILES - count.min(MOST_FILES)) {
                 count += 1;
-                text.push_str(&format!("{name}{NAME_END}{content}{TEXT_END}"));
+                text.push_str(&name);
+                text.push(NAME_END);
+                text.push_str(&content);
+                text.push(TEXT_END);
             }
         }
         if count == 0 {
@@ -222,7 +225,7 @@ impl ScriptWalk<'_> {
                 "--test" | "--list" => return,
                 "-a" | "--arg" => given.extend(words.next().cloned()),
                 option if option.starts_with("--arg=") => {
-                    given.extend(option.strip_prefix("--arg=").map(str::to_owned))
+                    given.extend(option.strip_prefix("--arg=").map(str::to_owned));
                 }
                 "-u" | "--umask" => drop(words.next()),
                 option if option.starts_with('-') => {}

@@ -152,17 +152,16 @@ impl ScriptWalk<'_> {
     fn ed_write(&mut self, editor: &mut Editor, (from, to): (usize, usize), after: &str, appends: bool) -> Option<()> {
         let quits = after.starts_with('q');
         let target = after.trim_start_matches('q').trim();
-        let mut text: String = editor.part(from, to).iter().map(|line| format!("{line}\n")).collect();
+        let mut text = super::filters::joined(editor.part(from, to).into_iter());
         if editor.is_unknown {
             text = format!("{UNKNOWN}\n{text}");
         }
-        match target.strip_prefix('!') {
-            Some(script) => self.script_in_code(script, Some(text)),
-            None => {
-                let path = if target.is_empty() { editor.path.clone() } else { target.to_owned() };
-                if !path.is_empty() {
-                    self.write_file(&path, &text, appends);
-                }
+        if let Some(script) = target.strip_prefix('!') {
+            self.script_in_code(script, Some(text));
+        } else {
+            let path = if target.is_empty() { editor.path.clone() } else { target.to_owned() };
+            if !path.is_empty() {
+                self.write_file(&path, &text, appends);
             }
         }
         (!quits).then_some(())

@@ -2,6 +2,7 @@
 
 use crate::marks::UNKNOWN;
 use crate::walk::ScriptWalk;
+use crate::walk::filters::joined;
 
 /// The most files of one diff, and the most lines.
 const MOST_FILES: usize = 32;
@@ -37,7 +38,7 @@ impl ScriptWalk<'_> {
                 "--dry-run" => return,
                 option if option.starts_with("-p") => strip = value("-p").and_then(|count| count.parse().ok()),
                 option if option.starts_with("--strip") => {
-                    strip = value("--strip").and_then(|count| count.parse().ok())
+                    strip = value("--strip").and_then(|count| count.parse().ok());
                 }
                 option if option.starts_with("-i") => diff = value("-i"),
                 option if option.starts_with("--input") => diff = value("--input"),
@@ -91,13 +92,11 @@ impl ScriptWalk<'_> {
             };
             let is_new = change.old == "/dev/null";
             let known = if is_new { Some(String::new()) } else { self.known_file(&path).map(|text| text.to_string()) };
-            let changed = match known {
-                Some(text) => applied(&text, &change.hunks).unwrap_or_else(|| UNKNOWN.to_string()),
+            let changed = if let Some(text) = known {
+                applied(&text, &change.hunks).unwrap_or_else(|| UNKNOWN.to_string())
+            } else {
                 // The lines that it adds are known, the others are not.
-                None => {
-                    let added = change.hunks.iter().flat_map(|hunk| &hunk.new).map(|line| format!("{line}\n"));
-                    added.collect::<String>()
-                }
+                joined(change.hunks.iter().flat_map(|hunk| hunk.new.iter().cloned()))
             };
             if !path.is_empty() {
                 self.write_file(&path, &changed, false);
@@ -171,7 +170,7 @@ fn applied(text: &str, hunks: &[Hunk]) -> Option<String> {
         lines.splice(at..at + hunk.old.len(), hunk.new.iter().cloned());
         moved += i64::try_from(hunk.new.len()).ok()? - i64::try_from(hunk.old.len()).ok()?;
     }
-    Some(lines.iter().map(|line| format!("{line}\n")).collect())
+    Some(joined(lines.into_iter()))
 }
 
 #[cfg(test)]

@@ -41,7 +41,12 @@ pub(super) fn formatted(format: &str, value: &Json) -> Json {
                         letter.to_string()
                     } else {
                         let mut buffer = [0; 4];
-                        letter.encode_utf8(&mut buffer).bytes().map(|byte| format!("%{byte:02X}")).collect()
+                        letter
+                            .encode_utf8(&mut buffer)
+                            .bytes()
+                            .map(|byte| format!("%{byte:02X}"))
+                            .collect::<Vec<_>>()
+                            .concat()
                     }
                 })
                 .collect(),

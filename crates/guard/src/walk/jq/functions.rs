@@ -1,5 +1,6 @@
 //! The functions that jq has.
 
+use crate::walk::jq::paths::{entries_of, from_entries};
 use std::rc::Rc;
 
 use crate::marks::has_mark;
@@ -9,9 +10,6 @@ use crate::walk::jq::run::{ENVIRONMENT, Emit, Halt, Jq, Names, Outcome};
 
 /// The most values of a range, a repetition or a recursion.
 const MOST: usize = 1024;
-
-/// A path and the value there.
-type Place = (Vec<Json>, Json);
 
 impl Jq<'_> {
     /// Runs a function that the filter does not define.
@@ -39,7 +37,7 @@ impl Jq<'_> {
                 for item in input.items() {
                     values.extend(self.all(filter, &item, names)?);
                 }
-                emit(self.bounded(Json::List(values)))
+                emit(Self::bounded(Json::List(values)))
             }
             ("map_values", [filter]) => {
                 let place = Filter::Items(Rc::new(Filter::Identity));
@@ -109,7 +107,7 @@ impl Jq<'_> {
     }
 
     /// Functions of values: every combination of their arguments gives one value.
-    fn value_function(
+    pub(super) fn value_function(
         &self,
         name: &str,
         arguments: &[Rc<Filter>],
@@ -122,9 +120,9 @@ impl Jq<'_> {
                 Ok(value) => emit(value),
                 Err(_) => Ok(()),
             },
-            [] => emit(self.bounded(super::values::plain(name, input)?)),
+            [] => emit(Self::bounded(super::values::plain(name, input)?)),
             [only] => self.run(only, input, names, &mut |value| {
-                emit(self.bounded(super::values::with_one(name, input, &value)?))
+                emit(Self::bounded(super::values::with_one(name, input, &value)?))
             }),
             [first, second] if matches!(name, "pow" | "atan2" | "ltrimstr") => {
                 self.run(second, input, names, &mut |second| {
@@ -138,7 +136,7 @@ impl Jq<'_> {
         }
     }
 
-    fn recurse(&self, next: &Filter, input: &Json, names: &Names, depth: usize, emit: Emit<'_>) -> Outcome {
+    pub(super) fn recurse(&self, next: &Filter, input: &Json, names: &Names, depth: usize, emit: Emit<'_>) -> Outcome {
         self.step(0)?;
         emit(input.clone())?;
         if depth > 32 {
@@ -150,7 +148,7 @@ impl Jq<'_> {
         }
     }
 
-    fn walked(&self, filter: &Filter, input: &Json, names: &Names, depth: usize) -> Result<Vec<Json>, Halt> {
+    pub(super) fn walked(&self, filter: &Filter, input: &Json, names: &Names, depth: usize) -> Result<Vec<Json>, Halt> {
         self.step(0)?;
         if depth > 24 {
             return Err(Halt::Stop);
@@ -177,7 +175,14 @@ impl Jq<'_> {
         self.all(filter, &value, names)
     }
 
-    fn generator(&self, name: &str, arguments: &[Rc<Filter>], input: &Json, names: &Names, emit: Emit<'_>) -> Outcome {
+    pub(super) fn generator(
+        &self,
+        name: &str,
+        arguments: &[Rc<Filter>],
+        input: &Json,
+        names: &Names,
+        emit: Emit<'_>,
+    ) -> Outcome {
         let first_of = |filter: &Filter| -> Result<Json, Halt> {
             Ok(self.all(filter, input, names)?.into_iter().next().unwrap_or(Json::Null))
         };
@@ -254,13 +259,13 @@ impl Jq<'_> {
                 for bound in bounds {
                     numbers.push(self.all(bound, input, names)?);
                 }
-                self.ranges(&numbers, emit)
+                Self::ranges(&numbers, emit)
             }
             _ => Err(Halt::Stop),
         }
     }
 
-    fn ranges(&self, bounds: &[Vec<Json>], emit: Emit<'_>) -> Outcome {
+    pub(super) fn ranges(bounds: &[Vec<Json>], emit: Emit<'_>) -> Outcome {
         let zero = vec![Json::Number(0.0)];
         let one = vec![Json::Number(1.0)];
         let (from, to, by) = match bounds {
@@ -293,7 +298,14 @@ impl Jq<'_> {
     }
 
     /// The first values of a filter.
-    fn limited(&self, count: usize, source: &Filter, input: &Json, names: &Names, emit: Emit<'_>) -> Outcome {
+    pub(super) fn limited(
+        &self,
+        count: usize,
+        source: &Filter,
+        input: &Json,
+        names: &Names,
+        emit: Emit<'_>,
+    ) -> Outcome {
         let label = self.new_label();
         let mut left = count;
         let result = self.run(source, input, names, &mut |value| {
@@ -307,7 +319,14 @@ impl Jq<'_> {
         }
     }
 
-    fn quantified(&self, name: &str, arguments: &[Rc<Filter>], input: &Json, names: &Names, emit: Emit<'_>) -> Outcome {
+    pub(super) fn quantified(
+        &self,
+        name: &str,
+        arguments: &[Rc<Filter>],
+        input: &Json,
+        names: &Names,
+        emit: Emit<'_>,
+    ) -> Outcome {
         let mut flags = Vec::new();
         match arguments {
             [] => flags.extend(input.items()),
@@ -334,7 +353,7 @@ impl Jq<'_> {
         })
     }
 
-    fn by_key(&self, name: &str, key: &Filter, input: &Json, names: &Names, emit: Emit<'_>) -> Outcome {
+    pub(super) fn by_key(&self, name: &str, key: &Filter, input: &Json, names: &Names, emit: Emit<'_>) -> Outcome {
         let Json::List(items) = input else { return emit(Json::Unknown) };
         let mut keyed = Vec::new();
         for item in items {
@@ -363,257 +382,6 @@ impl Jq<'_> {
                 Json::List(groups.into_iter().map(group).collect())
             }
         })
-    }
-
-    fn path_function(
-        &self,
-        name: &str,
-        arguments: &[Rc<Filter>],
-        input: &Json,
-        names: &Names,
-        emit: Emit<'_>,
-    ) -> Outcome {
-        match (name, arguments) {
-            ("to_entries", []) => emit(entries_of(input)),
-            ("from_entries", []) => emit(from_entries(input)),
-            ("path", [filter]) => {
-                self.paths(filter, &(Vec::new(), input.clone()), names, &mut |path, _| emit(Json::List(path)))
-            }
-            ("paths" | "leaf_paths", _) => {
-                let everything = Filter::Everything;
-                self.paths(&everything, &(Vec::new(), input.clone()), names, &mut |path, value| {
-                    let is_leaf = !matches!(value, Json::List(_) | Json::Table(_));
-                    let fits = match arguments.first() {
-                        Some(condition) => {
-                            self.all(condition, &value, names)?.iter().any(|value| value.truth() != Some(false))
-                        }
-                        None => name == "paths" || is_leaf,
-                    };
-                    if path.is_empty() || !fits { Ok(()) } else { emit(Json::List(path)) }
-                })
-            }
-            ("getpath", [path]) => self.run(path, input, names, &mut |path| emit(path_value(input, &path.items()))),
-            ("setpath", [path, value]) => self.run(path, input, names, &mut |path| {
-                self.run(value, input, names, &mut |value| emit(with_path(input.clone(), &path.items(), value)))
-            }),
-            ("del", [filter]) => {
-                let updated = self.updated(filter, input, names, &mut |_| Ok(None))?;
-                emit(updated)
-            }
-            ("delpaths", [paths]) => self.run(paths, input, names, &mut |paths| {
-                let mut value = input.clone();
-                for path in paths.items().iter().rev() {
-                    value = without_path(value, &path.items());
-                }
-                emit(value)
-            }),
-            ("pick", [filter]) => {
-                let mut picked = Json::Null;
-                self.paths(filter, &(Vec::new(), input.clone()), names, &mut |path, value| {
-                    picked = with_path(std::mem::replace(&mut picked, Json::Null), &path, value);
-                    Ok(())
-                })?;
-                emit(picked)
-            }
-            _ => Err(Halt::Stop),
-        }
-    }
-
-    /// The places that a filter means.
-    pub(super) fn paths(
-        &self,
-        filter: &Filter,
-        place: &Place,
-        names: &Names,
-        emit: &mut dyn FnMut(Vec<Json>, Json) -> Outcome,
-    ) -> Outcome {
-        self.step(0)?;
-        let (path, value) = place;
-        let below = |key: Json| path.iter().cloned().chain([key]).collect::<Vec<_>>();
-        match filter {
-            Filter::Identity => emit(path.clone(), value.clone()),
-            Filter::Everything => self.all_places(path, value, 0, emit),
-            Filter::Member(term, key) => self.paths(term, place, names, &mut |path, inner| {
-                self.run(key, value, names, &mut |key| {
-                    let found = self.item(&inner, &key)?;
-                    emit(path.iter().cloned().chain([key]).collect(), found)
-                })
-            }),
-            Filter::Items(term) => self.paths(term, place, names, &mut |path, inner| {
-                for (key, item) in keyed_items(&inner) {
-                    emit(path.iter().cloned().chain([key]).collect(), item)?;
-                }
-                Ok(())
-            }),
-            Filter::Pipe(first, rest) => {
-                self.paths(first, place, names, &mut |path, value| self.paths(rest, &(path, value), names, &mut *emit))
-            }
-            Filter::Both(first, second) => {
-                self.paths(first, place, names, &mut *emit)?;
-                self.paths(second, place, names, emit)
-            }
-            Filter::Try(body, _) => match self.paths(body, place, names, emit) {
-                Err(Halt::Error(_)) => Ok(()),
-                result => result,
-            },
-            Filter::If(branches, otherwise) => {
-                for (condition, then) in branches {
-                    let truth = self.all(condition, value, names)?.first().and_then(Json::truth);
-                    if truth != Some(false) {
-                        return self.paths(then, place, names, emit);
-                    }
-                }
-                match otherwise {
-                    Some(otherwise) => self.paths(otherwise, place, names, emit),
-                    None => emit(path.clone(), value.clone()),
-                }
-            }
-            Filter::Call(name, arguments) => match (name.as_str(), arguments.as_slice()) {
-                ("empty", []) => Ok(()),
-                ("recurse", []) => self.all_places(path, value, 0, emit),
-                ("select", [condition]) => {
-                    let holds = self.all(condition, value, names)?.iter().any(|value| value.truth() != Some(false));
-                    if holds { emit(path.clone(), value.clone()) } else { Ok(()) }
-                }
-                ("first", []) => emit(below(Json::Number(0.0)), self.item(value, &Json::Number(0.0))?),
-                ("last", []) => emit(below(Json::Number(-1.0)), self.item(value, &Json::Number(-1.0))?),
-                ("first", [source]) => {
-                    let mut found = None;
-                    self.paths(source, place, names, &mut |path, value| {
-                        found.get_or_insert((path, value));
-                        Ok(())
-                    })?;
-                    found.map_or(Ok(()), |(path, value)| emit(path, value))
-                }
-                ("map", [inner]) => {
-                    for (key, item) in keyed_items(value) {
-                        self.paths(inner, &(below(key), item), names, &mut *emit)?;
-                    }
-                    Ok(())
-                }
-                ("getpath", [inner]) => {
-                    let more = self.all(inner, value, names)?.pop().unwrap_or(Json::Null).items();
-                    let found = path_value(value, &more);
-                    emit(path.iter().cloned().chain(more).collect(), found)
-                }
-                (name, arguments) => match self.function_body(name, arguments, names) {
-                    Some((body, inner)) => self.paths(&body, place, &inner, emit),
-                    None => Err(Halt::Stop),
-                },
-            },
-            _ => Err(Halt::Stop),
-        }
-    }
-
-    fn all_places(
-        &self,
-        path: &[Json],
-        value: &Json,
-        depth: usize,
-        emit: &mut dyn FnMut(Vec<Json>, Json) -> Outcome,
-    ) -> Outcome {
-        self.step(0)?;
-        if depth > 32 {
-            return Err(Halt::Stop);
-        }
-        emit(path.to_vec(), value.clone())?;
-        for (key, item) in keyed_items(value) {
-            let below: Vec<Json> = path.iter().cloned().chain([key]).collect();
-            self.all_places(&below, &item, depth + 1, &mut *emit)?;
-        }
-        Ok(())
-    }
-}
-
-/// The items of a list or a table, each with its key.
-fn keyed_items(value: &Json) -> Vec<(Json, Json)> {
-    match value {
-        Json::List(items) => items.iter().enumerate().map(|(at, item)| (Json::count(at), item.clone())).collect(),
-        Json::Table(entries) => entries.iter().map(|(key, item)| (Json::text(key.clone()), item.clone())).collect(),
-        _ => Vec::new(),
-    }
-}
-
-fn entries_of(input: &Json) -> Json {
-    if matches!(input, Json::Unknown) {
-        return Json::Unknown;
-    }
-    let entry = |(key, value): (Json, Json)| Json::Table(vec![("key".to_owned(), key), ("value".to_owned(), value)]);
-    Json::List(keyed_items(input).into_iter().map(entry).collect())
-}
-
-fn from_entries(input: &Json) -> Json {
-    let Json::List(items) = input else { return Json::Unknown };
-    let mut table = Json::Table(Vec::new());
-    for item in items {
-        let find =
-            |names: &[&str]| names.iter().map(|name| item.member(name)).find(|value| !matches!(value, Json::Null));
-        let key = find(&["key", "k", "name", "Name", "Key", "K"]).unwrap_or(Json::Null).to_text();
-        table = table.with_member(&key, find(&["value", "v", "Value", "V"]).unwrap_or(Json::Null));
-    }
-    table
-}
-
-/// The value at a path.
-pub(super) fn path_value(value: &Json, path: &[Json]) -> Json {
-    let Some((key, rest)) = path.split_first() else { return value.clone() };
-    let inner = match (value, key) {
-        (Json::Unknown, _) | (_, Json::Unknown) => return Json::Unknown,
-        (Json::List(items), Json::Number(at)) => {
-            place(items.len(), *at).and_then(|at| items.get(at)).cloned().unwrap_or(Json::Null)
-        }
-        (value, key) => value.member(&key.to_text()),
-    };
-    path_value(&inner, rest)
-}
-
-fn place(length: usize, at: f64) -> Option<usize> {
-    let at = if at < 0.0 { at + f64::from(u32::try_from(length).unwrap_or(0)) } else { at };
-    (0.0..2048.0).contains(&at).then(|| format!("{:.0}", at.floor()).parse().ok())?
-}
-
-/// A value with another one at a path.
-pub(super) fn with_path(value: Json, path: &[Json], new: Json) -> Json {
-    let Some((key, rest)) = path.split_first() else { return new };
-    match (value, key) {
-        (Json::List(mut items), Json::Number(at)) => {
-            let Some(at) = place(items.len(), *at) else { return Json::Unknown };
-            while items.len() <= at {
-                items.push(Json::Null);
-            }
-            if let Some(item) = items.get_mut(at) {
-                *item = with_path(std::mem::replace(item, Json::Null), rest, new);
-            }
-            Json::List(items)
-        }
-        (Json::Null, Json::Number(_)) => with_path(Json::List(Vec::new()), path, new),
-        (value, Json::Text(key)) => {
-            let inner = with_path(value.member(key), rest, new);
-            value.with_member(key, inner)
-        }
-        _ => Json::Unknown,
-    }
-}
-
-/// A value without the one at a path.
-pub(super) fn without_path(value: Json, path: &[Json]) -> Json {
-    let Some((key, rest)) = path.split_first() else { return Json::Null };
-    if !rest.is_empty() {
-        let inner = without_path(path_value(&value, std::slice::from_ref(key)), rest);
-        return with_path(value, std::slice::from_ref(key), inner);
-    }
-    match (value, key) {
-        (Json::List(mut items), Json::Number(at)) => {
-            if let Some(at) = place(items.len(), *at).filter(|at| *at < items.len()) {
-                items.remove(at);
-            }
-            Json::List(items)
-        }
-        (Json::Table(mut entries), Json::Text(key)) => {
-            entries.retain(|(own, _)| own != key);
-            Json::Table(entries)
-        }
-        (value, _) => value,
     }
 }
 

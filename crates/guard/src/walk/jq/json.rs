@@ -48,6 +48,16 @@ impl Json {
         }
     }
 
+    /// True if values are nested deeper than this.
+    pub(super) fn is_deep(&self, most: usize) -> bool {
+        match self {
+            Self::List(_) | Self::Table(_) if most == 0 => true,
+            Self::List(items) => items.iter().any(|item| item.is_deep(most - 1)),
+            Self::Table(entries) => entries.iter().any(|(_, item)| item.is_deep(most - 1)),
+            _ => false,
+        }
+    }
+
     fn rank(&self) -> u8 {
         match self {
             Self::Unknown => 9,
@@ -202,7 +212,10 @@ fn quoted(text: &str) -> String {
             '\n' => out.push_str("\\n"),
             '\t' => out.push_str("\\t"),
             '\r' => out.push_str("\\r"),
-            letter if u32::from(letter) < 32 => out.push_str(&format!("\\u{:04x}", u32::from(letter))),
+            letter if u32::from(letter) < 32 => {
+                let code = format!("\\u{:04x}", u32::from(letter));
+                out.push_str(&code);
+            }
             letter => out.push(letter),
         }
     }

@@ -2,11 +2,14 @@
 //!
 //! A filter is read as a whole and run as jq does it. Whatever cannot be worked out is unknown, made of the text that jq was given.
 
+mod calls;
 mod formats;
 mod functions;
 mod json;
 mod parser;
+mod paths;
 mod run;
+mod tables;
 #[cfg(test)]
 mod tests;
 mod values;
@@ -24,6 +27,7 @@ const LONGEST: usize = 64 << 10;
 
 /// The words of `jq`.
 #[derive(Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 struct JqWords {
     filter: Option<String>,
     /// `-f`: the filter is in the first file.
@@ -83,15 +87,15 @@ impl ScriptWalk<'_> {
         names = Jq::with_value(&names, "ARGS", table);
         let mut out = String::new();
         let mut is_whole = true;
-        if !words.reads_nothing {
+        if words.reads_nothing {
+            is_whole = words.write(&jq, &parsed, &Json::Null, &names, &mut out);
+        } else {
             *jq.inputs.borrow_mut() = first;
             loop {
                 let next = jq.inputs.borrow_mut().pop_front();
                 let Some(input) = next else { break };
                 is_whole &= words.write(&jq, &parsed, &input, &names, &mut out);
             }
-        } else {
-            is_whole = words.write(&jq, &parsed, &Json::Null, &names, &mut out);
         }
         let steps = jq.steps();
         self.budget.spend(1 + steps / 8);

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use crate::walk::jq::json::{Json, escaped};
+use crate::walk::jq::json::Json;
 
 /// The deepest nesting of filters.
 const DEEPEST: usize = 40;
@@ -70,9 +70,9 @@ pub(super) fn parsed(text: &str) -> Option<Rc<Filter>> {
     reader.rest.is_empty().then_some(filter)
 }
 
-struct FilterReader<'t> {
-    rest: &'t str,
-    depth: usize,
+pub(super) struct FilterReader<'t> {
+    pub(super) rest: &'t str,
+    pub(super) depth: usize,
 }
 
 const LEVELS: [&[&str]; 7] = [
@@ -86,7 +86,7 @@ const LEVELS: [&[&str]; 7] = [
 ];
 
 impl FilterReader<'_> {
-    fn skip(&mut self) {
+    pub(super) fn skip(&mut self) {
         loop {
             self.rest = self.rest.trim_start();
             match self.rest.strip_prefix('#') {
@@ -96,7 +96,7 @@ impl FilterReader<'_> {
         }
     }
 
-    fn eat(&mut self, sign: &str) -> bool {
+    pub(super) fn eat(&mut self, sign: &str) -> bool {
         self.skip();
         match self.rest.strip_prefix(sign) {
             Some(after) => {
@@ -107,16 +107,16 @@ impl FilterReader<'_> {
         }
     }
 
-    fn expect(&mut self, sign: &str) -> Option<()> {
+    pub(super) fn expect(&mut self, sign: &str) -> Option<()> {
         self.eat(sign).then_some(())
     }
 
-    fn is_word(&mut self, word: &str) -> bool {
+    pub(super) fn is_word(&mut self, word: &str) -> bool {
         self.skip();
         self.rest.strip_prefix(word).is_some_and(|after| !after.starts_with(is_name))
     }
 
-    fn eat_word(&mut self, word: &str) -> bool {
+    pub(super) fn eat_word(&mut self, word: &str) -> bool {
         let found = self.is_word(word);
         if found {
             self.rest = self.rest.get(word.len()..).unwrap_or("");
@@ -125,7 +125,7 @@ impl FilterReader<'_> {
     }
 
     /// Reads a name, with its modules.
-    fn name(&mut self) -> Option<String> {
+    pub(super) fn name(&mut self) -> Option<String> {
         self.skip();
         let end = self.rest.find(|letter| !is_name(letter) && letter != ':').unwrap_or(self.rest.len());
         let mut name = self.rest.get(..end)?;
@@ -140,12 +140,12 @@ impl FilterReader<'_> {
         Some(name.to_owned())
     }
 
-    fn enter(&mut self) -> Option<()> {
+    pub(super) fn enter(&mut self) -> Option<()> {
         self.depth += 1;
         (self.depth < DEEPEST).then_some(())
     }
 
-    fn program(&mut self) -> Option<Rc<Filter>> {
+    pub(super) fn program(&mut self) -> Option<Rc<Filter>> {
         while self.is_word("import") || self.is_word("include") {
             let (_, rest) = self.rest.split_once(';')?;
             self.rest = rest;
@@ -154,14 +154,14 @@ impl FilterReader<'_> {
         self.pipe()
     }
 
-    fn pipe(&mut self) -> Option<Rc<Filter>> {
+    pub(super) fn pipe(&mut self) -> Option<Rc<Filter>> {
         self.enter()?;
         let filter = self.pipe_at_level()?;
         self.depth -= 1;
         Some(filter)
     }
 
-    fn pipe_at_level(&mut self) -> Option<Rc<Filter>> {
+    pub(super) fn pipe_at_level(&mut self) -> Option<Rc<Filter>> {
         if self.eat_word("def") {
             let definition = self.definition()?;
             self.skip();
@@ -198,7 +198,7 @@ impl FilterReader<'_> {
         Some(first)
     }
 
-    fn definition(&mut self) -> Option<Definition> {
+    pub(super) fn definition(&mut self) -> Option<Definition> {
         let name = self.name()?;
         let mut parameters = Vec::new();
         if self.eat("(") {
@@ -218,7 +218,7 @@ impl FilterReader<'_> {
         Some(Definition { name, parameters, body })
     }
 
-    fn commas(&mut self) -> Option<Rc<Filter>> {
+    pub(super) fn commas(&mut self) -> Option<Rc<Filter>> {
         let mut left = self.binary(0)?;
         for _ in 0..LONGEST_CHAIN {
             if !self.eat(",") {
@@ -230,7 +230,7 @@ impl FilterReader<'_> {
         None
     }
 
-    fn operator(&mut self, level: usize) -> Option<&'static str> {
+    pub(super) fn operator(&mut self, level: usize) -> Option<&'static str> {
         self.skip();
         let signs = *LEVELS.get(level)?;
         let found = signs.iter().copied().filter(|sign| {
@@ -249,7 +249,7 @@ impl FilterReader<'_> {
         (!is_other).then_some(sign)
     }
 
-    fn binary(&mut self, level: usize) -> Option<Rc<Filter>> {
+    pub(super) fn binary(&mut self, level: usize) -> Option<Rc<Filter>> {
         if level >= LEVELS.len() {
             return self.postfix();
         }
@@ -266,7 +266,7 @@ impl FilterReader<'_> {
         None
     }
 
-    fn postfix(&mut self) -> Option<Rc<Filter>> {
+    pub(super) fn postfix(&mut self) -> Option<Rc<Filter>> {
         let mut term = self.term()?;
         for _ in 0..LONGEST_CHAIN {
             self.skip();
@@ -296,7 +296,7 @@ impl FilterReader<'_> {
         None
     }
 
-    fn index(&mut self, term: Rc<Filter>) -> Option<Rc<Filter>> {
+    pub(super) fn index(&mut self, term: Rc<Filter>) -> Option<Rc<Filter>> {
         self.expect("[")?;
         if self.eat("]") {
             return Some(Rc::new(Filter::Items(term)));
@@ -317,14 +317,14 @@ impl FilterReader<'_> {
         Some(Rc::new(Filter::Member(term, key)))
     }
 
-    fn term(&mut self) -> Option<Rc<Filter>> {
+    pub(super) fn term(&mut self) -> Option<Rc<Filter>> {
         self.enter()?;
         let term = self.term_at_level()?;
         self.depth -= 1;
         Some(term)
     }
 
-    fn term_at_level(&mut self) -> Option<Rc<Filter>> {
+    pub(super) fn term_at_level(&mut self) -> Option<Rc<Filter>> {
         self.skip();
         let first = self.rest.chars().next()?;
         Some(match first {
@@ -376,7 +376,7 @@ impl FilterReader<'_> {
         })
     }
 
-    fn dot(&mut self) -> Option<Rc<Filter>> {
+    pub(super) fn dot(&mut self) -> Option<Rc<Filter>> {
         if self.eat("..") {
             return Some(Rc::new(Filter::Everything));
         }
@@ -393,7 +393,7 @@ impl FilterReader<'_> {
         Some(identity)
     }
 
-    fn word(&mut self, name: String) -> Option<Rc<Filter>> {
+    pub(super) fn word(&mut self, name: String) -> Option<Rc<Filter>> {
         Some(Rc::new(match name.as_str() {
             "null" => Filter::Literal(Json::Null),
             "true" => Filter::Literal(Json::Flag(true)),
@@ -465,143 +465,12 @@ impl FilterReader<'_> {
             }
         }))
     }
-
-    fn table(&mut self) -> Option<Rc<Filter>> {
-        self.eat("{");
-        let mut entries = Vec::new();
-        while !self.eat("}") {
-            self.skip();
-            let first = self.rest.chars().next()?;
-            let key = match first {
-                '(' => {
-                    self.eat("(");
-                    let key = self.pipe()?;
-                    self.expect(")")?;
-                    key
-                }
-                '"' => self.string(None)?,
-                '@' => self.term()?,
-                '$' => {
-                    self.eat("$");
-                    let name = self.name()?;
-                    if !self.rest.trim_start().starts_with(':') {
-                        entries.push((text_of(name.clone()), Some(Rc::new(Filter::Variable(name)))));
-                        self.eat(",");
-                        continue;
-                    }
-                    Rc::new(Filter::Variable(name))
-                }
-                '0'..='9' => self.term()?,
-                _ => text_of(self.name()?),
-            };
-            let value = if self.eat(":") { Some(self.entry_value()?) } else { None };
-            entries.push((key, value));
-            if !self.eat(",") && !self.rest.trim_start().starts_with('}') {
-                return None;
-            }
-        }
-        Some(Rc::new(Filter::Table(entries)))
-    }
-
-    /// A value of a table: terms with `|` between them, without commas.
-    fn entry_value(&mut self) -> Option<Rc<Filter>> {
-        self.enter()?;
-        let first = self.binary(0)?;
-        let value = if self.rest.trim_start().starts_with('|') && !self.rest.trim_start().starts_with("|=") {
-            self.eat("|");
-            let rest = self.entry_value()?;
-            Rc::new(Filter::Pipe(first, rest))
-        } else {
-            first
-        };
-        self.depth -= 1;
-        Some(value)
-    }
-
-    fn pattern(&mut self) -> Option<Pattern> {
-        self.enter()?;
-        let pattern = self.pattern_at_level()?;
-        self.depth -= 1;
-        Some(pattern)
-    }
-
-    fn pattern_at_level(&mut self) -> Option<Pattern> {
-        if self.eat("$") {
-            return Some(Pattern::Variable(self.name()?));
-        }
-        if self.eat("[") {
-            let mut items = Vec::new();
-            loop {
-                items.push(self.pattern()?);
-                if !self.eat(",") {
-                    break;
-                }
-            }
-            self.expect("]")?;
-            return Some(Pattern::List(items));
-        }
-        self.expect("{")?;
-        let mut entries = Vec::new();
-        loop {
-            self.skip();
-            let mut variable = None;
-            let key = if self.eat("$") {
-                let name = self.name()?;
-                variable = Some(name.clone());
-                text_of(name)
-            } else if self.rest.starts_with('"') {
-                self.string(None)?
-            } else if self.eat("(") {
-                let key = self.pipe()?;
-                self.expect(")")?;
-                key
-            } else {
-                text_of(self.name()?)
-            };
-            let inner = if self.eat(":") { Some(self.pattern()?) } else { None };
-            entries.push((key, variable, inner));
-            if !self.eat(",") {
-                break;
-            }
-        }
-        self.expect("}")?;
-        Some(Pattern::Table(entries))
-    }
-
-    /// A string with filters in it: `"git push \(.remote)"`.
-    fn string(&mut self, format: Option<String>) -> Option<Rc<Filter>> {
-        self.rest = self.rest.strip_prefix('"')?;
-        let mut parts = Vec::new();
-        let mut text = String::new();
-        loop {
-            let letter = self.rest.chars().next()?;
-            self.rest = self.rest.get(letter.len_utf8()..)?;
-            match letter {
-                '"' => {
-                    parts.push(Part::Text(text));
-                    return Some(Rc::new(Filter::Text(format, parts)));
-                }
-                '\\' if self.rest.starts_with('(') => {
-                    self.eat("(");
-                    parts.push(Part::Text(std::mem::take(&mut text)));
-                    parts.push(Part::Filter(self.pipe()?));
-                    self.expect(")")?;
-                }
-                '\\' => {
-                    let (taken, meant) = escaped(self.rest)?;
-                    text.push(meant);
-                    self.rest = self.rest.get(taken..)?;
-                }
-                letter => text.push(letter),
-            }
-        }
-    }
 }
 
-fn text_of(text: String) -> Rc<Filter> {
+pub(super) fn text_of(text: String) -> Rc<Filter> {
     Rc::new(Filter::Literal(Json::Text(text)))
 }
 
-fn is_name(letter: char) -> bool {
+pub(super) fn is_name(letter: char) -> bool {
     letter.is_ascii_alphanumeric() || letter == '_'
 }

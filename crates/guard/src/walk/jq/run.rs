@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use crate::walk::jq::formats::formatted;
 use crate::walk::jq::json::Json;
-use crate::walk::jq::parser::{Definition, Filter, Part, Pattern};
+use crate::walk::jq::parser::{Definition, Filter, Part};
 
 /// The most steps of one filter.
 const MOST_STEPS: usize = 20_000;
@@ -18,6 +18,9 @@ const DEEPEST: usize = 110;
 
 /// The largest value, by [`Json::size`].
 const LARGEST: usize = 4096;
+
+/// The deepest value.
+const DEEPEST_VALUE: usize = 40;
 
 /// The longest text, in bytes.
 const LONGEST: usize = 48 << 10;
@@ -36,11 +39,11 @@ pub(super) type Emit<'e> = &'e mut dyn FnMut(Json) -> Outcome;
 
 /// Names that a filter finds, the last one first.
 pub(super) struct Scope {
-    binding: Binding,
-    parent: Option<Rc<Scope>>,
+    pub(super) binding: Binding,
+    pub(super) parent: Option<Rc<Scope>>,
 }
 
-enum Binding {
+pub(super) enum Binding {
     Value(String, Json),
     Function(Rc<Definition>),
     /// An argument, with the names where the call stands.
@@ -102,7 +105,7 @@ impl<'v> Jq<'v> {
         Ok(values)
     }
 
-    fn run_inside(&self, filter: &Filter, input: &Json, names: &Names, emit: Emit<'_>) -> Outcome {
+    pub(super) fn run_inside(&self, filter: &Filter, input: &Json, names: &Names, emit: Emit<'_>) -> Outcome {
         match filter {
             Filter::Identity => emit(input.clone()),
             Filter::Everything => self.everything(input, emit),
@@ -130,7 +133,7 @@ impl<'v> Jq<'v> {
                     Some(inner) => self.all(inner, input, names)?,
                     None => Vec::new(),
                 };
-                emit(self.bounded(Json::List(items)))
+                emit(Self::bounded(Json::List(items)))
             }
             Filter::Table(entries) => self.table(entries, Json::Table(Vec::new()), input, names, emit),
             Filter::Negative(inner) => self.run(inner, input, names, &mut |value| {
@@ -146,36 +149,12 @@ impl<'v> Jq<'v> {
             Filter::Binary(sign, left, right) => self.binary(sign, left, right, input, names, emit),
             Filter::If(branches, otherwise) => self.branches(branches, otherwise.as_deref(), input, names, emit),
             Filter::Try(body, handler) => self.attempt(body, handler.as_deref(), input, names, emit),
-            Filter::Reduce(source, pattern, start, update) => {
-                let Some(mut state) = self.all(start, input, names)?.pop() else { return Ok(()) };
-                self.run(source, input, names, &mut |value| {
-                    let inner = self.bound(pattern, &value, names)?;
-                    state = self.all(update, &state, &inner)?.pop().unwrap_or(Json::Null);
-                    self.step(state.size(LARGEST) / 16)
-                })?;
-                emit(state)
-            }
-            Filter::Foreach(source, pattern, start, update, extract) => {
-                for mut state in self.all(start, input, names)? {
-                    self.run(source, input, names, &mut |value| {
-                        let inner = self.bound(pattern, &value, names)?;
-                        for next in self.all(update, &state, &inner)? {
-                            state = next;
-                            match extract {
-                                Some(extract) => self.run(extract, &state, &inner, &mut *emit)?,
-                                None => emit(state.clone())?,
-                            }
-                        }
-                        Ok(())
-                    })?;
-                }
-                Ok(())
-            }
+            Filter::Reduce(..) | Filter::Foreach(..) => self.folded(filter, input, names, emit),
             Filter::Define(definition, rest) => {
                 let names = Self::with(names, Binding::Function(Rc::clone(definition)));
                 self.run(rest, input, &names, emit)
             }
-            Filter::Variable(name) => emit(self.variable(name, names)),
+            Filter::Variable(name) => emit(Self::variable(name, names)),
             Filter::As(source, patterns, body) => self.run(source, input, names, &mut |value| {
                 let mut last = Ok(());
                 for pattern in patterns {
@@ -212,14 +191,47 @@ impl<'v> Jq<'v> {
         }
     }
 
+    /// `reduce` and `foreach`.
+    fn folded(&self, filter: &Filter, input: &Json, names: &Names, emit: Emit<'_>) -> Outcome {
+        match filter {
+            Filter::Reduce(source, pattern, start, update) => {
+                let Some(mut state) = self.all(start, input, names)?.pop() else { return Ok(()) };
+                self.run(source, input, names, &mut |value| {
+                    let inner = self.bound(pattern, &value, names)?;
+                    state = self.all(update, &state, &inner)?.pop().unwrap_or(Json::Null);
+                    self.step(state.size(LARGEST) / 16)
+                })?;
+                emit(state)
+            }
+            Filter::Foreach(source, pattern, start, update, extract) => {
+                for mut state in self.all(start, input, names)? {
+                    self.run(source, input, names, &mut |value| {
+                        let inner = self.bound(pattern, &value, names)?;
+                        for next in self.all(update, &state, &inner)? {
+                            state = next;
+                            match extract {
+                                Some(extract) => self.run(extract, &state, &inner, &mut *emit)?,
+                                None => emit(state.clone())?,
+                            }
+                        }
+                        Ok(())
+                    })?;
+                }
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// A fresh number for a break.
     pub(super) fn new_label(&self) -> usize {
         self.labels.set(self.labels.get() + 1);
         self.labels.get()
     }
 
-    pub(super) fn bounded(&self, value: Json) -> Json {
-        if value.size(LARGEST) > LARGEST { Json::Unknown } else { value }
+    /// A value, or something unknown if it is too large or too deep.
+    pub(super) fn bounded(value: Json) -> Json {
+        if value.is_deep(DEEPEST_VALUE) || value.size(LARGEST) > LARGEST { Json::Unknown } else { value }
     }
 
     pub(super) fn everything(&self, input: &Json, emit: Emit<'_>) -> Outcome {
@@ -231,57 +243,7 @@ impl<'v> Jq<'v> {
         input.items().iter().try_for_each(|item| self.everything(item, &mut *emit))
     }
 
-    fn with(names: &Names, binding: Binding) -> Names {
-        Some(Rc::new(Scope { binding, parent: names.clone() }))
-    }
-
-    pub(super) fn with_value(names: &Names, name: &str, value: Json) -> Names {
-        Self::with(names, Binding::Value(name.to_owned(), value))
-    }
-
-    fn variable(&self, name: &str, names: &Names) -> Json {
-        let mut scope = names.as_ref();
-        while let Some(current) = scope {
-            if let Binding::Value(own, value) = &current.binding
-                && own == name
-            {
-                return value.clone();
-            }
-            scope = current.parent.as_ref();
-        }
-        if name == "ENV" { Json::text(ENVIRONMENT) } else { Json::Unknown }
-    }
-
-    /// The names behind a pattern that has taken a value apart.
-    fn bound(&self, pattern: &Pattern, value: &Json, names: &Names) -> Result<Names, Halt> {
-        Ok(match pattern {
-            Pattern::Variable(name) => Self::with_value(names, name, value.clone()),
-            Pattern::List(items) => {
-                let mut names = names.clone();
-                for (at, pattern) in items.iter().enumerate() {
-                    let item = self.item(value, &Json::count(at))?;
-                    names = self.bound(pattern, &item, &names)?;
-                }
-                names
-            }
-            Pattern::Table(entries) => {
-                let mut names = names.clone();
-                for (key, variable, inner) in entries {
-                    let key = self.all(key, value, &names)?.pop().unwrap_or(Json::Null);
-                    let found = self.item(value, &key)?;
-                    if let Some(variable) = variable {
-                        names = Self::with_value(&names, variable, found.clone());
-                    }
-                    if let Some(inner) = inner {
-                        names = self.bound(inner, &found, &names)?;
-                    }
-                }
-                names
-            }
-        })
-    }
-
-    fn text(
+    pub(super) fn text(
         &self,
         format: Option<&str>,
         parts: &[Part],
@@ -306,7 +268,7 @@ impl<'v> Jq<'v> {
         }
     }
 
-    fn table(
+    pub(super) fn table(
         &self,
         entries: &[(Rc<Filter>, Option<Rc<Filter>>)],
         before: Json,
@@ -314,7 +276,7 @@ impl<'v> Jq<'v> {
         names: &Names,
         emit: Emit<'_>,
     ) -> Outcome {
-        let Some(((key, value), rest)) = entries.split_first() else { return emit(before) };
+        let Some(((key, value), rest)) = entries.split_first() else { return emit(Self::bounded(before)) };
         self.run(key, input, names, &mut |key| {
             let key = key.to_text();
             let next = |value: Json, emit: Emit<'_>| {
@@ -327,7 +289,7 @@ impl<'v> Jq<'v> {
         })
     }
 
-    fn branches(
+    pub(super) fn branches(
         &self,
         branches: &[(Rc<Filter>, Rc<Filter>)],
         otherwise: Option<&Filter>,
@@ -353,7 +315,14 @@ impl<'v> Jq<'v> {
         })
     }
 
-    fn attempt(&self, body: &Filter, handler: Option<&Filter>, input: &Json, names: &Names, emit: Emit<'_>) -> Outcome {
+    pub(super) fn attempt(
+        &self,
+        body: &Filter,
+        handler: Option<&Filter>,
+        input: &Json,
+        names: &Names,
+        emit: Emit<'_>,
+    ) -> Outcome {
         // An error behind the filter is not its own.
         let mut is_outside = false;
         let result = self.run(body, input, names, &mut |value| {
@@ -370,7 +339,7 @@ impl<'v> Jq<'v> {
         }
     }
 
-    fn binary(
+    pub(super) fn binary(
         &self,
         sign: &'static str,
         left: &Filter,
@@ -428,7 +397,7 @@ impl<'v> Jq<'v> {
                 self.run(left, input, names, &mut |left| {
                     let value = super::functions::combined(sign, &left, &right)?;
                     self.step(value.size(LARGEST) / 32)?;
-                    emit(self.bounded(value))
+                    emit(Self::bounded(value))
                 })
             }),
         }
@@ -450,120 +419,17 @@ impl<'v> Jq<'v> {
         let mut value = input.clone();
         let mut gone = Vec::new();
         for path in paths {
-            let old = super::functions::path_value(&value, &path);
+            let old = super::paths::path_value(&value, &path);
             match change(old)? {
-                Some(new) => value = super::functions::with_path(value, &path, new),
+                Some(new) => value = super::paths::with_path(value, &path, new),
                 None => gone.push(path),
             }
             self.step(1)?;
         }
         for path in gone.iter().rev() {
-            value = super::functions::without_path(value, path);
+            value = super::paths::without_path(value, path);
         }
-        Ok(value)
-    }
-
-    fn call(&self, name: &str, arguments: &[Rc<Filter>], input: &Json, names: &Names, emit: Emit<'_>) -> Outcome {
-        match self.function(name, arguments, names) {
-            Some((body, inner)) => self.call_own(body, inner, arguments, input, names, emit),
-            None => self.builtin(name, arguments, input, names, emit),
-        }
-    }
-
-    /// The function or the argument of this name.
-    fn function(&self, name: &str, arguments: &[Rc<Filter>], names: &Names) -> Option<(Option<Rc<Definition>>, Names)> {
-        let mut scope = names.as_ref();
-        while let Some(current) = scope {
-            match &current.binding {
-                Binding::Function(definition)
-                    if definition.name == name && definition.parameters.len() == arguments.len() =>
-                {
-                    return Some((Some(Rc::clone(definition)), Some(Rc::clone(current))));
-                }
-                Binding::Argument(own, ..) if own == name && arguments.is_empty() => {
-                    return Some((None, Some(Rc::clone(current))));
-                }
-                _ => {}
-            }
-            scope = current.parent.as_ref();
-        }
-        None
-    }
-
-    fn call_own(
-        &self,
-        definition: Option<Rc<Definition>>,
-        scope: Names,
-        arguments: &[Rc<Filter>],
-        input: &Json,
-        names: &Names,
-        emit: Emit<'_>,
-    ) -> Outcome {
-        let Some(definition) = definition else {
-            let Some(current) = &scope else { return Ok(()) };
-            let Binding::Argument(_, filter, inner) = &current.binding else { return Ok(()) };
-            return self.run(filter, input, inner, emit);
-        };
-        self.call_with(&definition, 0, scope, arguments, input, names, emit)
-    }
-
-    /// Binds the arguments from `at` on, and runs the function. An argument that is a value may have several.
-    #[expect(clippy::too_many_arguments, reason = "a call is all of these")]
-    fn call_with(
-        &self,
-        definition: &Rc<Definition>,
-        at: usize,
-        scope: Names,
-        arguments: &[Rc<Filter>],
-        input: &Json,
-        names: &Names,
-        emit: Emit<'_>,
-    ) -> Outcome {
-        let (Some(parameter), Some(argument)) = (definition.parameters.get(at), arguments.get(at)) else {
-            return self.run(&definition.body, input, &scope, emit);
-        };
-        match parameter.strip_prefix('$') {
-            Some(name) => self.run(argument, input, names, &mut |value| {
-                let inner = Self::with_value(&scope, name, value.clone());
-                let literal = Rc::new(Filter::Literal(value));
-                let inner = Self::with(&inner, Binding::Argument(name.to_owned(), literal, None));
-                self.call_with(definition, at + 1, inner, arguments, input, names, &mut *emit)
-            }),
-            None => {
-                let binding = Binding::Argument(parameter.clone(), Rc::clone(argument), names.clone());
-                self.call_with(definition, at + 1, Self::with(&scope, binding), arguments, input, names, emit)
-            }
-        }
-    }
-
-    /// The definition of a name, for paths through it.
-    pub(super) fn function_body(
-        &self,
-        name: &str,
-        arguments: &[Rc<Filter>],
-        names: &Names,
-    ) -> Option<(Rc<Filter>, Names)> {
-        match self.function(name, arguments, names)? {
-            (Some(definition), scope) => {
-                let mut scope = scope;
-                for (parameter, argument) in definition.parameters.iter().zip(arguments) {
-                    let binding = Binding::Argument(
-                        parameter.trim_start_matches('$').to_owned(),
-                        Rc::clone(argument),
-                        names.clone(),
-                    );
-                    scope = Self::with(&scope, binding);
-                }
-                Some((Rc::clone(&definition.body), scope))
-            }
-            (None, scope) => {
-                let current = scope?;
-                match &current.binding {
-                    Binding::Argument(_, filter, inner) => Some((Rc::clone(filter), inner.clone())),
-                    _ => None,
-                }
-            }
-        }
+        Ok(Self::bounded(value))
     }
 
     /// The item of a value by its key.

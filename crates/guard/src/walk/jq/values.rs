@@ -25,11 +25,6 @@ fn text(input: &Json, change: impl FnOnce(&str) -> Json) -> Result<Json, Halt> {
 
 /// A function without arguments.
 pub(super) fn plain(name: &str, input: &Json) -> Result<Json, Halt> {
-    let number = |change: fn(f64) -> f64| match input {
-        Json::Number(number) => Ok(Json::Number(change(*number))),
-        Json::Unknown => Ok(Json::Unknown),
-        _ => Err(Halt::Error(Json::text("not a number"))),
-    };
     let kinds = |kinds: &[&str]| match input {
         Json::Unknown => Ok(Json::Unknown),
         value if kinds.contains(&value.kind()) => Ok(value.clone()),
@@ -101,6 +96,18 @@ pub(super) fn plain(name: &str, input: &Json) -> Result<Json, Halt> {
             let found = if name == "min" { items.into_iter().next() } else { items.pop() };
             found.unwrap_or(Json::Null)
         }
+        _ => return plain_text(name, input),
+    })
+}
+
+/// A function of texts and numbers without arguments.
+fn plain_text(name: &str, input: &Json) -> Result<Json, Halt> {
+    let number = |change: fn(f64) -> f64| match input {
+        Json::Number(number) => Ok(Json::Number(change(*number))),
+        Json::Unknown => Ok(Json::Unknown),
+        _ => Err(Halt::Error(Json::text("not a number"))),
+    };
+    Ok(match name {
         "flatten" => Json::List(flattened(input, 24)),
         "tostring" => {
             if let Json::Text(_) | Json::Unknown = input {
@@ -230,10 +237,10 @@ pub(super) fn with_one(name: &str, input: &Json, value: &Json) -> Result<Json, H
         }
         ("flatten", _, Json::Number(depth)) => Json::List(flattened(input, format!("{depth:.0}").parse().unwrap_or(1))),
         (
-            "combinations" | "tojson" | "ascii" | "indices" | "index" | "rindex" | "contains" | "inside" | "has" | "in",
+            "combinations" | "tojson" | "ascii" | "indices" | "index" | "rindex" | "contains" | "inside" | "has" | "in"
+            | "strftime" | "strflocaltime" | "strptime" | "date" | "dateadd" | "splits" | "getpath",
             ..,
         ) => Json::Unknown,
-        ("strftime" | "strflocaltime" | "strptime" | "date" | "dateadd" | "splits" | "getpath", ..) => Json::Unknown,
         _ if is_open() => Json::Unknown,
         ("split" | "startswith" | "endswith", ..) => return Err(Halt::Error(Json::text("not a string"))),
         _ => return Err(Halt::Stop),
@@ -329,19 +336,18 @@ impl Jq<'_> {
             found.push(captures);
             self.step(1)?;
         }
-        let named = |captures: &fancy_regex::Captures<'_, str>| {
-            let names = expression.capture_names().flatten();
+        let table_of = |captures: &fancy_regex::Captures<'_, str>| {
+            let keys = expression.capture_names().flatten();
             Json::Table(
-                names
-                    .map(|name| {
-                        (name.to_owned(), captures.name(name).map_or(Json::Null, |group| Json::text(group.as_str())))
-                    })
-                    .collect(),
+                keys.map(|name| {
+                    (name.to_owned(), captures.name(name).map_or(Json::Null, |group| Json::text(group.as_str())))
+                })
+                .collect(),
             )
         };
         match name {
             "test" => emit(Json::Flag(!found.is_empty())),
-            "capture" => found.iter().try_for_each(|captures| emit(named(captures))),
+            "capture" => found.iter().try_for_each(|captures| emit(table_of(captures))),
             "scan" => found.iter().try_for_each(|captures| {
                 let group = |at: usize| captures.get(at).map_or(Json::Null, |group| Json::text(group.as_str()));
                 emit(if captures.len() > 1 { Json::List((1..captures.len()).map(group).collect()) } else { group(0) })
@@ -378,7 +384,8 @@ impl Jq<'_> {
                 for captures in &found {
                     let Some(whole) = captures.get(0) else { continue };
                     out.push_str(text.get(at..whole.start()).unwrap_or(""));
-                    let with = self.all(replacement, &named(captures), names)?.into_iter().next().unwrap_or(Json::Null);
+                    let with =
+                        self.all(replacement, &table_of(captures), names)?.into_iter().next().unwrap_or(Json::Null);
                     out.push_str(&with.to_text());
                     at = whole.end();
                 }

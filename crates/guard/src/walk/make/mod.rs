@@ -78,6 +78,7 @@ struct TargetVariable {
 }
 
 /// A make that runs.
+#[expect(clippy::struct_excessive_bools, reason = "each is another thing that a makefile turns on")]
 struct Make<'w, 'g> {
     walk: &'w mut ScriptWalk<'g>,
     words: MakeWords,
@@ -143,12 +144,11 @@ impl ScriptWalk<'_> {
         }
         self.world.shell.set_directory(before);
         outputs.dedup();
-        match outputs.as_slice() {
-            [only] => self.write(only),
-            _ => {
-                let unknown = self.unknown_made_of(&outputs.concat());
-                self.write(&unknown);
-            }
+        if let [only] = outputs.as_slice() {
+            self.write(only);
+        } else {
+            let unknown = self.unknown_made_of(&outputs.concat());
+            self.write(&unknown);
         }
         self.world.calls.pop();
         self.budget.leave();

@@ -197,18 +197,15 @@ impl Make<'_, '_> {
     fn include(&mut self, names: &str, is_needed: bool) {
         let names = self.expand(names);
         for name in names.split_whitespace().take(16) {
-            match self.walk.known_file(name) {
-                Some(text) => {
-                    self.note_file(name);
-                    let text = text.to_string();
-                    self.read(&text);
-                }
-                None => {
-                    self.is_open = true;
-                    // A file that may be missing sets variables; one that is needed may hold the first target.
-                    self.has_open_goal |= is_needed && self.rules.is_empty();
-                    self.pending.push(name.to_owned());
-                }
+            if let Some(text) = self.walk.known_file(name) {
+                self.note_file(name);
+                let text = text.to_string();
+                self.read(&text);
+            } else {
+                self.is_open = true;
+                // A file that may be missing sets variables; one that is needed may hold the first target.
+                self.has_open_goal |= is_needed && self.rules.is_empty();
+                self.pending.push(name.to_owned());
             }
         }
     }

@@ -6,6 +6,7 @@ const VALUED_LONG: [&str; 6] = ["include-dir", "old-file", "assume-old", "what-i
 
 /// The words of `make`.
 #[derive(Debug, Default, Clone)]
+#[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 pub(super) struct MakeWords {
     pub(super) files: Vec<String>,
     /// `--eval`

@@ -5,13 +5,15 @@ use std::rc::Rc;
 /// Statements between braces.
 pub(super) type Block = Vec<Statement>;
 
+/// The parameters of a function: names with sigils, and default values.
+pub(super) type Signature = Vec<(String, Option<Expr>)>;
+
 /// A function that the program defines.
 #[derive(Debug)]
 pub(super) struct Sub {
     pub(super) name: String,
     pub(super) package: String,
-    /// Names with sigils, and default values.
-    pub(super) signature: Option<Vec<(String, Option<Expr>)>>,
+    pub(super) signature: Option<Signature>,
     pub(super) body: Block,
 }
 

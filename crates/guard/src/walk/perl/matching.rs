@@ -53,9 +53,8 @@ impl Perl<'_, '_> {
     fn note_groups(&mut self, expression: &fancy_regex::Regex, found: &fancy_regex::Captures<'_, str>) {
         self.groups = (0..found.len().max(10)).map(|at| found.get(at).map(|group| group.as_str().to_owned())).collect();
         let names = expression.capture_names().flatten();
-        let named: BTreeMap<String, String> =
-            names.filter_map(|name| Some((name.to_owned(), found.name(name)?.as_str().to_owned()))).collect();
-        self.named = named;
+        let entries = names.filter_map(|name| Some((name.to_owned(), found.name(name)?.as_str().to_owned())));
+        self.named = entries.collect::<BTreeMap<String, String>>();
     }
 
     /// A match that gives true or false.
@@ -71,10 +70,7 @@ impl Perl<'_, '_> {
             Some((known, at)) if flags.contains('g') && *known == text => *at,
             _ => 0,
         };
-        let found = match expression.captures_from_pos(text.as_str(), start) {
-            Ok(found) => found,
-            Err(_) => return Ok(Val::unknown()),
-        };
+        let Ok(found) = expression.captures_from_pos(text.as_str(), start) else { return Ok(Val::unknown()) };
         let Some(found) = found else {
             self.places.remove(&key);
             return Ok(Val::flag(false));
@@ -397,7 +393,7 @@ fn translated(pattern: &str, is_multiline: bool) -> String {
                     Some('R') => out.push_str("(?:\\r\\n|\\n|\\r)"),
                     Some('e') => out.push_str("\\x1b"),
                     Some(other) if !other.is_alphanumeric() && !"\\.+*?()|[]{}^$#&-~ ".contains(other) => {
-                        out.push(other)
+                        out.push(other);
                     }
                     Some(other) => {
                         out.push('\\');

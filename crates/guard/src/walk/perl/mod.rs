@@ -7,21 +7,30 @@
 //! Invariant: steps, depth, texts and lists are bounded. Everything that may hold itself is taken apart at the end.
 
 mod ast;
+mod blocks;
 mod builtins;
+mod deciding;
 mod expressions;
+mod functions;
+mod handles;
+mod imports;
+mod lists;
 mod matching;
 mod modules;
+mod operators;
 mod options;
 mod parser;
 mod places;
 mod quotes;
 mod run;
+mod subs;
 mod system;
 mod terms;
 #[cfg(test)]
 mod tests;
 mod text;
 mod value;
+mod variables;
 mod words;
 
 use std::cell::RefCell;
@@ -32,10 +41,10 @@ use crate::marks::UNKNOWN;
 use crate::walk::ScriptWalk;
 
 use ast::Statement;
+use handles::lines_of;
 use options::PerlWords;
 use parser::{Program, parsed};
 use run::{Leaving, Outcome, Perl};
-use system::lines_of;
 use value::{Handle, Scope, Slot, Val};
 
 /// The longest program that is run, in bytes.
@@ -153,6 +162,7 @@ impl ScriptWalk<'_> {
             scopes: Vec::new(),
             hashes: Vec::new(),
             arrays: Vec::new(),
+            scalars: Vec::new(),
             edited: None,
             selected: None,
         };
@@ -189,6 +199,9 @@ impl Perl<'_, '_> {
         }
         for array in self.arrays.drain(..) {
             array.borrow_mut().clear();
+        }
+        for scalar in self.scalars.drain(..) {
+            scalar.replace(Val::Undefined);
         }
     }
 

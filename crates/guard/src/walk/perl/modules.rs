@@ -293,9 +293,8 @@ impl Perl<'_, '_> {
             self.close(&handle)?;
         }
         while let Some(body) = self.ends.pop() {
-            match self.scoped(false, |perl| perl.body(&body, false)) {
-                Err(Leaving::Stop) => return Err(Leaving::Stop),
-                _ => {}
+            if let Err(Leaving::Stop) = self.scoped(false, |perl| perl.body(&body, false)) {
+                return Err(Leaving::Stop);
             }
         }
         Ok(())

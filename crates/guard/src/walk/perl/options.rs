@@ -2,6 +2,7 @@
 
 /// The words of `perl`.
 #[derive(Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 pub(super) struct PerlWords<'w> {
     /// Lines of code behind `-e`, and modules behind `-M`.
     pub(super) code: Option<String>,
@@ -68,11 +69,7 @@ impl<'w> PerlWords<'w> {
                     code.push('\n');
                     return;
                 }
-                'M' | 'm' => {
-                    self.value(rest);
-                    return;
-                }
-                'I' => {
+                'M' | 'm' | 'I' => {
                     self.value(rest);
                     return;
                 }

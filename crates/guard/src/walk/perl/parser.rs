@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use crate::walk::perl::ast::{Block, Expr, Statement, Sub};
+use crate::walk::perl::ast::{Block, Expr, Statement};
 
 /// The deepest nesting.
 const DEEPEST: usize = 60;
@@ -118,7 +118,7 @@ impl Parser {
         }
     }
 
-    fn skip_documentation(&mut self) {
+    pub(super) fn skip_documentation(&mut self) {
         while self.ahead().is_some() {
             let is_end = self.starts("=cut");
             while self.ahead().is_some_and(|letter| letter != '\n') {
@@ -221,7 +221,7 @@ impl Parser {
     }
 
     /// Reads a label, if one is next.
-    fn label(&mut self) -> Option<String> {
+    pub(super) fn label(&mut self) -> Option<String> {
         let word = self.word().filter(|word| {
             word.chars().all(|letter| letter.is_ascii_uppercase() || letter == '_' || letter.is_ascii_digit())
         })?;
@@ -236,7 +236,7 @@ impl Parser {
         None
     }
 
-    fn statement(&mut self, statements: &mut Block) -> Option<()> {
+    pub(super) fn statement(&mut self, statements: &mut Block) -> Option<()> {
         let label = self.label();
         if self.is_next("{") && !self.is_hash_ahead() {
             let body = self.block()?;
@@ -325,7 +325,7 @@ impl Parser {
     }
 
     /// True if the brace that is next begins a hash and no block: a key and an arrow or a comma follow.
-    fn is_hash_ahead(&mut self) -> bool {
+    pub(super) fn is_hash_ahead(&mut self) -> bool {
         let rest = self.text(self.at + 1, (self.at + 80).min(self.letters.len()));
         let rest = rest.trim_start();
         let after = match rest.chars().next() {
@@ -339,20 +339,12 @@ impl Parser {
         after.is_some_and(|after| after.trim_start().starts_with("=>"))
     }
 
-    fn is_try(&mut self) -> bool {
+    pub(super) fn is_try(&mut self) -> bool {
         let rest = self.text(self.at + 3, (self.at + 8).min(self.letters.len()));
         rest.trim_start().starts_with('{')
     }
 
-    fn is_named_sub(&mut self) -> bool {
-        let start = self.at;
-        self.at += 3;
-        let is_named = self.word().is_some();
-        self.at = start;
-        is_named
-    }
-
-    fn conditions(&mut self, is_unless: bool) -> Option<Statement> {
+    pub(super) fn conditions(&mut self, is_unless: bool) -> Option<Statement> {
         let mut branches = Vec::new();
         let mut negates = is_unless;
         loop {
@@ -370,7 +362,7 @@ impl Parser {
         }
     }
 
-    fn for_loop(&mut self, label: Option<String>, statements: &mut Block) -> Option<()> {
+    pub(super) fn for_loop(&mut self, label: Option<String>, statements: &mut Block) -> Option<()> {
         let is_own = self.eat_word("my") || self.eat_word("our") || self.eat_word("state");
         let mut variable = None;
         if self.is_next("$") {
@@ -397,81 +389,8 @@ impl Parser {
         Some(())
     }
 
-    /// Reads the rest of a function behind its name.
-    pub(super) fn sub(&mut self, name: String) -> Option<Rc<Sub>> {
-        let mut signature = None;
-        if self.eat("(") {
-            signature = self.signature()?;
-        }
-        // Attributes.
-        while self.is_next(":") {
-            self.at += 1;
-            let attribute = self.word()?;
-            self.at += attribute.chars().count();
-        }
-        let body = self.block()?;
-        Some(Rc::new(Sub { name, package: self.package.clone(), signature, body }))
-    }
-
-    /// Reads parameters; a prototype has no names and counts as nothing.
-    fn signature(&mut self) -> Option<Option<Vec<(String, Option<Expr>)>>> {
-        let mut parameters = Vec::new();
-        let start = self.at;
-        while !self.eat(")") {
-            let sigil = self.ahead()?;
-            self.at += 1;
-            let name = self.word();
-            let Some(name) = name.filter(|_| matches!(sigil, '$' | '@' | '%')) else {
-                // A prototype.
-                self.at = start;
-                while self.ahead()? != ')' {
-                    self.at += 1;
-                }
-                self.at += 1;
-                return Some(None);
-            };
-            self.at += name.chars().count();
-            let default =
-                if self.eat("//=") || self.eat("||=") || self.eat("=") { Some(self.assignment()?) } else { None };
-            parameters.push((format!("{sigil}{name}"), default));
-            self.eat(",");
-        }
-        Some((!parameters.is_empty() || start + 1 == self.at).then_some(parameters))
-    }
-
-    fn import(&mut self, statements: &mut Block, is_use: bool) -> Option<()> {
-        let name = self.word();
-        match name {
-            Some(name)
-                if !name.starts_with('v')
-                    || !name.chars().skip(1).all(|letter| letter.is_ascii_digit() || letter == '.') =>
-            {
-                self.at += name.chars().count();
-                self.skip();
-                // A version.
-                while self.ahead().is_some_and(|letter| letter.is_ascii_digit() || letter == '.') {
-                    self.at += 1;
-                }
-                let list = if self.is_next(";") || self.is_next("}") || self.ahead().is_none() {
-                    None
-                } else {
-                    Some(self.expression()?)
-                };
-                if is_use {
-                    statements.push(Statement::Use(name, list));
-                }
-            }
-            _ => {
-                while self.ahead().is_some_and(|letter| letter != ';') {
-                    self.at += 1;
-                }
-            }
-        }
-        Some(())
-    }
-
     /// Reads an expression and what may stand behind it: `… if condition;`
-    fn simple(&mut self, statements: &mut Block) -> Option<()> {
+    pub(super) fn simple(&mut self, statements: &mut Block) -> Option<()> {
         let value = self.expression()?;
         let word = self.word().unwrap_or_default();
         let length = word.chars().count();

@@ -13,6 +13,11 @@ pub(super) const MOST_ITEMS: usize = 2048;
 impl Perl<'_, '_> {
     /// A variable of the current block. Its name has its sigil.
     pub(super) fn declare(&mut self, name: &str, slot: Slot) {
+        match &slot {
+            Slot::Scalar(cell) => self.scalars.push(Rc::clone(cell)),
+            Slot::Array(cell) => self.arrays.push(Rc::clone(cell)),
+            Slot::Hash(cell) => self.hashes.push(Rc::clone(cell)),
+        }
         self.scope.variables.borrow_mut().insert(name.to_owned(), slot);
     }
 
@@ -54,14 +59,28 @@ impl Perl<'_, '_> {
         }
     }
 
+    /// A new array that the program may refer to.
+    pub(super) fn new_array(&mut self, items: Vec<Val>) -> Val {
+        let cell: ArrayCell = Rc::new(RefCell::new(items));
+        self.arrays.push(Rc::clone(&cell));
+        Val::Array(cell)
+    }
+
+    /// A new scalar that the program may refer to.
+    pub(super) fn new_scalar(&mut self, value: Val) -> Val {
+        let cell: ScalarCell = Rc::new(RefCell::new(value));
+        self.scalars.push(Rc::clone(&cell));
+        Val::Scalar(cell)
+    }
+
     pub(super) fn set_topic(&mut self, value: Val) {
         self.scalar_cell("_").replace(value);
     }
 
     pub(super) fn topic(&mut self) -> Val {
         let cell = self.scalar_cell("_");
-        let value = cell.borrow().clone();
-        value
+
+        cell.borrow().clone()
     }
 
     /// The array that an expression means. One is made where there is none.
@@ -159,7 +178,7 @@ impl Perl<'_, '_> {
                 let key = self.scalar(key)?.to_text();
                 if matches!(hash.as_ref(), Expr::Hash(name) if name == "ENV") {
                     let before = self.environment.get(&key).cloned();
-                    self.locals.push(Restored::Variable(key, before));
+                    self.locals.push(Restored::Variable(key, before.is_some(), before.flatten()));
                 } else {
                     let hash = self.hash_at(hash)?;
                     let before = hash.entries.borrow().get(&key).cloned();
@@ -216,7 +235,8 @@ impl Perl<'_, '_> {
                 match place {
                     Val::Scalar(cell) => drop(cell.replace(value)),
                     Val::Undefined => {
-                        self.assign(inner, Val::Scalar(Rc::new(RefCell::new(value))))?;
+                        let scalar = self.new_scalar(value);
+                        self.assign(inner, scalar)?;
                     }
                     // A name of a variable.
                     Val::Text(name) => drop(self.scalar_cell(&name).replace(value)),

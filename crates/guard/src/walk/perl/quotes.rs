@@ -158,7 +158,7 @@ impl Parser {
                 *line = line.get(least..).unwrap_or("").to_owned();
             }
         }
-        let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+        let text = crate::walk::filters::joined(lines.into_iter());
         if quote == Some('\'') { Some(Expr::Text(text)) } else { self.template(&text, false) }
     }
 

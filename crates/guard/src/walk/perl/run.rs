@@ -1,10 +1,10 @@
 //! Runs the statements of a Perl program, one way.
 
+use crate::walk::perl::deciding::leaves;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 
-use crate::marks::{NAME, SOME, STAR, TREE};
 use crate::walk::ScriptWalk;
 use crate::walk::perl::ast::{Block, Expr, Statement};
 use crate::walk::perl::value::{ArrayCell, Closure, Handle, HashCell, ScalarCell, Scope, Slot, Val};
@@ -42,7 +42,8 @@ pub(super) enum Restored {
     Scalar(ScalarCell, Val),
     Array(ArrayCell, Vec<Val>),
     Entry(HashCell, String, Option<Val>),
-    Variable(String, Option<Option<String>>),
+    /// A variable of the environment, and whether the program had set it before.
+    Variable(String, bool, Option<String>),
 }
 
 /// A program that runs.
@@ -77,6 +78,7 @@ pub(super) struct Perl<'w, 'g> {
     pub(super) scopes: Vec<Rc<Scope>>,
     pub(super) hashes: Vec<HashCell>,
     pub(super) arrays: Vec<ArrayCell>,
+    pub(super) scalars: Vec<ScalarCell>,
     /// The lines of files that are edited in place.
     pub(super) edited: Option<String>,
     pub(super) selected: Option<Val>,
@@ -124,7 +126,7 @@ impl Perl<'_, '_> {
         result
     }
 
-    fn restore(&mut self) {
+    pub(super) fn restore(&mut self) {
         match self.locals.pop() {
             Some(Restored::Scalar(cell, value)) => drop(cell.replace(value)),
             Some(Restored::Array(cell, items)) => drop(cell.replace(items)),
@@ -135,16 +137,14 @@ impl Perl<'_, '_> {
                     None => drop(entries.remove(&key)),
                 }
             }
-            Some(Restored::Variable(name, value)) => match value {
-                Some(value) => drop(self.environment.insert(name, value)),
-                None => drop(self.environment.remove(&name)),
-            },
+            Some(Restored::Variable(name, true, value)) => drop(self.environment.insert(name, value)),
+            Some(Restored::Variable(name, false, _)) => drop(self.environment.remove(&name)),
             None => {}
         }
     }
 
     /// Defines all functions of a block before it runs.
-    fn define(&mut self, body: &Block) {
+    pub(super) fn define(&mut self, body: &Block) {
         let mut package = self.package.clone();
         for statement in body {
             match statement {
@@ -179,7 +179,7 @@ impl Perl<'_, '_> {
         Ok(result)
     }
 
-    fn statement(&mut self, statement: &Statement, is_last: bool, wants_list: bool) -> Outcome<Vec<Val>> {
+    pub(super) fn statement(&mut self, statement: &Statement, is_last: bool, wants_list: bool) -> Outcome<Vec<Val>> {
         match statement {
             Statement::Expr(expression) => {
                 if is_last && wants_list {
@@ -248,7 +248,7 @@ impl Perl<'_, '_> {
         Ok(Vec::new())
     }
 
-    fn rounds(
+    pub(super) fn rounds(
         &mut self,
         label: Option<&str>,
         condition: Option<&Expr>,
@@ -280,7 +280,7 @@ impl Perl<'_, '_> {
     }
 
     /// The condition of a loop. A line that was read counts if there was one.
-    fn loop_condition(&mut self, condition: &Expr) -> Outcome<bool> {
+    pub(super) fn loop_condition(&mut self, condition: &Expr) -> Outcome<bool> {
         let reads = |expression: &Expr| {
             matches!(expression, Expr::ReadLine(_))
                 || matches!(expression, Expr::Call(name, _) if matches!(name.as_str(), "readdir" | "shift" | "each" | "glob"))
@@ -303,7 +303,7 @@ impl Perl<'_, '_> {
         }
     }
 
-    fn each(
+    pub(super) fn each(
         &mut self,
         label: Option<&str>,
         variable: Option<&(String, bool)>,
@@ -342,103 +342,6 @@ impl Perl<'_, '_> {
         Ok(())
     }
 
-    /// Answers a question that nothing in the program answers.
-    pub(super) fn ask(&mut self) -> bool {
-        self.asked += 1;
-        self.answer
-    }
-
-    /// True if the condition holds. Where that is not known, `lean` says so, or the answer of this run.
-    pub(super) fn decide(&mut self, condition: &Expr, lean: Option<bool>) -> Outcome<bool> {
-        self.step(0)?;
-        match condition {
-            Expr::Not(inner) => Ok(!self.decide(inner, lean.map(|lean| !lean))?),
-            Expr::And(left, right) => {
-                let left_lean = if leaves_at_once(right) { Some(false) } else { lean };
-                Ok(self.decide(left, left_lean)? && self.decide(right, lean)?)
-            }
-            Expr::Or(left, right) => {
-                let left_lean = if leaves_at_once(right) { Some(true) } else { lean };
-                Ok(self.decide(left, left_lean)? || self.decide(right, lean)?)
-            }
-            Expr::List(items) if items.len() == 1 => match items.first() {
-                Some(inner) => self.decide(inner, lean),
-                None => Ok(false),
-            },
-            _ => {
-                let value =
-                    if condition.is_list() { Val::count(self.list(condition)?.len()) } else { self.scalar(condition)? };
-                match value.truth() {
-                    Some(truth) => Ok(truth),
-                    None => {
-                        let truth = match lean {
-                            Some(lean) => lean,
-                            None => self.ask(),
-                        };
-                        self.narrow(condition, truth);
-                        Ok(truth)
-                    }
-                }
-            }
-        }
-    }
-
-    /// A condition about the names of a listing leaves some of them, and no longer everything.
-    fn narrow(&mut self, condition: &Expr, truth: bool) {
-        let (tested, chooses): (Vec<&Expr>, bool) = match condition {
-            Expr::FileTest(..) | Expr::Scalar(_) => return,
-            Expr::Call(name, _)
-                if matches!(
-                    name.as_str(),
-                    "defined" | "length" | "system" | "unlink" | "rmdir" | "opendir" | "chdir" | "open"
-                ) =>
-            {
-                return;
-            }
-            Expr::Match { target, .. } => (target.iter().map(AsRef::as_ref).collect(), truth),
-            Expr::Binary(sign, left, right) => {
-                let chooses = match *sign {
-                    "eq" | "==" => truth,
-                    "ne" | "!=" => !truth,
-                    _ => true,
-                };
-                (vec![left, right], chooses)
-            }
-            Expr::Call(name, arguments) if name == "exists" => (arguments.iter().collect(), truth),
-            other => (vec![other], true),
-        };
-        if !chooses {
-            return;
-        }
-        let implied = matches!(condition, Expr::Match { target: None, .. });
-        let mut names: Vec<String> = if implied { vec!["_".to_owned()] } else { Vec::new() };
-        tested.iter().for_each(|expression| mentioned(expression, &mut names));
-        let is_listing = |text: &str| text.contains([STAR, TREE, NAME]);
-        let is_about = names.iter().any(|name| self.scalar_cell(name).borrow().to_text().contains([STAR, TREE, NAME]));
-        if !is_about {
-            return;
-        }
-        let mut scope = Some(Rc::clone(&self.scope));
-        while let Some(current) = scope {
-            for slot in current.variables.borrow().values() {
-                if let Slot::Scalar(cell) = slot {
-                    let text = cell.borrow().to_text();
-                    if is_listing(&text) {
-                        cell.replace(Val::text(text.replace([STAR, TREE, NAME], &SOME.to_string())));
-                    }
-                }
-            }
-            scope = if current.is_call { None } else { current.parent.clone() };
-        }
-        for name in ["_", "File::Find::name"] {
-            let cell = self.scalar_cell(name);
-            let text = cell.borrow().to_text();
-            if is_listing(&text) {
-                cell.replace(Val::text(text.replace([STAR, TREE, NAME], &SOME.to_string())));
-            }
-        }
-    }
-
     /// Calls a function.
     pub(super) fn call_closure(
         &mut self,
@@ -473,7 +376,7 @@ impl Perl<'_, '_> {
         }
     }
 
-    fn bind(&mut self, parameters: &[(String, Option<Expr>)], arguments: Vec<Val>) -> Outcome<()> {
+    pub(super) fn bind(&mut self, parameters: &[(String, Option<Expr>)], arguments: Vec<Val>) -> Outcome<()> {
         let mut values = arguments.into_iter();
         for (name, default) in parameters {
             let slot = match name.chars().next() {
@@ -530,44 +433,5 @@ fn out_of_loop(leaving: Leaving, own: Option<&str>) -> Outcome<bool> {
         Leaving::Last(label) if is_own(&label) => Ok(false),
         Leaving::Redo => Ok(true),
         other => Err(other),
-    }
-}
-
-/// True if a block ends the function, the round of a loop or the program.
-pub(super) fn leaves(body: &Block) -> bool {
-    match body.last() {
-        Some(Statement::Expr(expression)) => leaves_at_once(expression),
-        _ => false,
-    }
-}
-
-fn leaves_at_once(expression: &Expr) -> bool {
-    match expression {
-        Expr::Return(_) | Expr::Next(_) | Expr::Last(_) => true,
-        Expr::Call(name, _) => {
-            matches!(name.as_str(), "die" | "exit" | "croak" | "confess" | "usage" | "pod2usage" | "_exit")
-        }
-        Expr::Do(body) => leaves(body),
-        _ => false,
-    }
-}
-
-/// The names of the scalars in an expression.
-fn mentioned(expression: &Expr, names: &mut Vec<String>) {
-    match expression {
-        Expr::Scalar(name) => names.push(name.clone()),
-        Expr::Joined(parts) | Expr::List(parts) | Expr::Call(_, parts) => {
-            parts.iter().for_each(|part| mentioned(part, names));
-        }
-        Expr::Item(left, right) | Expr::Entry(left, right) | Expr::Binary(_, left, right) => {
-            mentioned(left, names);
-            mentioned(right, names);
-        }
-        Expr::Match { target, .. } => match target {
-            Some(target) => mentioned(target, names),
-            None => names.push("_".to_owned()),
-        },
-        Expr::Not(inner) => mentioned(inner, names),
-        _ => {}
     }
 }

@@ -1,9 +1,6 @@
 //! Effects of Perl: commands, files, directories.
 
-use std::cell::RefCell;
-use std::rc::Rc;
-
-use crate::marks::{HOME, NAME, STAR, TREE, UNKNOWN, alive, has_mark};
+use crate::marks::{HOME, TREE, UNKNOWN, alive, has_mark};
 use crate::rules;
 use crate::walk::files::FRESH_DIRECTORY;
 use crate::walk::perl::ast::Expr;
@@ -34,13 +31,12 @@ impl Perl<'_, '_> {
                 if let Some(input) = input {
                     walk.world.shell.input = input.into();
                 }
-                match words.as_slice() {
-                    [script] => walk.script_in_code(script, None),
-                    _ => {
-                        walk.world.nested += 1;
-                        walk.call(words);
-                        walk.world.nested -= 1;
-                    }
+                if let [script] = words.as_slice() {
+                    walk.script_in_code(script, None);
+                } else {
+                    walk.world.nested += 1;
+                    walk.call(words);
+                    walk.world.nested -= 1;
                 }
             });
         }))
@@ -72,8 +68,11 @@ impl Perl<'_, '_> {
                 let output = self.run_words(&words, None)?;
                 for handle in values.iter().take(from) {
                     if let Val::Handle(handle) = handle {
-                        *handle.borrow_mut() =
-                            Handle { lines: lines_of(&output), command: Some(words.clone()), ..Handle::default() };
+                        *handle.borrow_mut() = Handle {
+                            lines: super::handles::lines_of(&output),
+                            command: Some(words.clone()),
+                            ..Handle::default()
+                        };
                     }
                 }
                 Val::unknown()
@@ -83,7 +82,9 @@ impl Perl<'_, '_> {
                 Val::unknown()
             }
             "unlink" => {
-                texts.iter().for_each(|path| self.delete(path));
+                for path in &texts {
+                    self.delete(path);
+                }
                 Val::unknown()
             }
             "rmdir" => {
@@ -92,10 +93,19 @@ impl Perl<'_, '_> {
             }
             "remove_tree" | "rmtree" | "remove" | "rmdir_recursive" | "pathrmdir" | "pathrm" | "rcopy_rm" => {
                 for path in &values {
-                    self.delete_trees(path);
+                    self.delete_trees(path, 0);
                 }
                 Val::unknown()
             }
+            _ => return self.path_function(name, short, values, &texts),
+        };
+        Ok(vec![value])
+    }
+
+    /// Functions of files and paths.
+    fn path_function(&mut self, name: &str, short: &str, values: Vec<Val>, texts: &[String]) -> Outcome<Vec<Val>> {
+        let first = texts.first().cloned().unwrap_or_default();
+        let value = match short {
             "make_path" | "mkpath" | "mkdir" => {
                 for path in texts.iter().take(if short == "mkdir" { 1 } else { usize::MAX }) {
                     let path = self.walk.absolute(path);
@@ -131,7 +141,7 @@ impl Perl<'_, '_> {
                 let path = if values.is_empty() { ".".to_owned() } else { first };
                 Val::text(self.walk.real_path(&path))
             }
-            "basename" => Val::text(self.base(&texts)),
+            "basename" => Val::text(self.base(texts)),
             "dirname" => Val::text(self.directory_of(&first)),
             "tempdir" => Val::text(FRESH_DIRECTORY),
             "readlink" => Val::text(self.walk.real_path(&first)),
@@ -140,7 +150,6 @@ impl Perl<'_, '_> {
                 Val::Undefined
             }
             "path" | "dir" | "file" => Val::text(texts.join("/")),
-            "print" => Val::Number(1.0),
             "read_file" | "slurp" | "read_text" => Val::text(self.walk.read_file(&first)),
             "write_file" | "spew" | "write_text" => {
                 self.walk.write_file(&first, &texts.get(1..).unwrap_or(&[]).concat(), false);
@@ -149,7 +158,7 @@ impl Perl<'_, '_> {
             "shell_quote" => Val::text(
                 texts.iter().map(|word| format!("'{}'", word.replace('\'', "'\\''"))).collect::<Vec<_>>().join(" "),
             ),
-            "import" | "VERSION" => Val::Number(1.0),
+            "print" | "import" | "VERSION" => Val::Number(1.0),
             _ => {
                 if let Some(values) = self.constant(short) {
                     return Ok(values);
@@ -161,7 +170,7 @@ impl Perl<'_, '_> {
     }
 
     /// A function that nobody defines: the one that the program has for these, or something unknown.
-    fn unknown_function(&mut self, name: &str, values: Vec<Val>) -> Outcome<Vec<Val>> {
+    pub(super) fn unknown_function(&mut self, name: &str, values: Vec<Val>) -> Outcome<Vec<Val>> {
         if let Some(code) = self.code_named("AUTOLOAD") {
             self.scalar_cell("AUTOLOAD").replace(Val::text(format!("{}::{name}", self.package)));
             return self.call_closure(&code, values, true);
@@ -179,7 +188,7 @@ impl Perl<'_, '_> {
     }
 
     /// `run(\@words)`, `run(command => …)` of several modules.
-    fn run_list(&mut self, values: &[Val]) -> Outcome<()> {
+    pub(super) fn run_list(&mut self, values: &[Val]) -> Outcome<()> {
         let mut values = values.iter().peekable();
         while let Some(value) = values.next() {
             let words = match value {
@@ -213,11 +222,14 @@ impl Perl<'_, '_> {
         self.walk.delete_listed(path);
     }
 
-    fn delete_trees(&mut self, value: &Val) {
+    pub(super) fn delete_trees(&mut self, value: &Val, depth: usize) {
         match value {
-            Val::Array(paths) => {
+            // A list may hold itself.
+            Val::Array(paths) if depth < 4 => {
                 let paths = paths.borrow().clone();
-                paths.iter().for_each(|path| self.delete_trees(path));
+                for path in &paths {
+                    self.delete_trees(path, depth + 1);
+                }
             }
             Val::Text(path) => {
                 self.is_blind |= value.is_unknown();
@@ -228,7 +240,7 @@ impl Perl<'_, '_> {
     }
 
     /// `find(sub { … }, directories)`: the function sees every file below them.
-    fn find(&mut self, values: &[Val]) -> Outcome<()> {
+    pub(super) fn find(&mut self, values: &[Val]) -> Outcome<()> {
         let wanted = match values.first() {
             Some(Val::Hash(options)) => options.entries.borrow().get("wanted").cloned(),
             other => other.cloned(),
@@ -248,280 +260,24 @@ impl Perl<'_, '_> {
         Ok(())
     }
 
-    pub(super) fn file_test(&mut self, test: char, path: &Expr) -> Outcome<Val> {
-        let path = self.scalar(path)?;
-        let text = path.to_text();
-        if !path.is_defined() || text.is_empty() {
+    pub(super) fn file_test(&mut self, kind: char, path: &Expr) -> Outcome<Val> {
+        let value = self.scalar(path)?;
+        let text = value.to_text();
+        if !value.is_defined() || text.is_empty() {
             return Ok(Val::flag(false));
         }
         let full = self.walk.absolute(&text);
-        if !has_mark(&full) && test != 'l' {
+        if !has_mark(&full) && kind != 'l' {
             let is_file = self.walk.world.files.texts.contains_key(&full);
-            if is_file && matches!(test, 'e' | 'f' | 'r') {
+            if is_file && matches!(kind, 'e' | 'f' | 'r') {
                 return Ok(Val::flag(true));
             }
-            if is_file && test == 'd' {
+            if is_file && kind == 'd' {
                 return Ok(Val::flag(false));
             }
         }
         // Few files are links, and code that looks for them goes on with the others.
-        Ok(if test == 'l' { Val::flag(false) } else { Val::unknown() })
-    }
-
-    /// `open`, `opendir`, `close` and their like.
-    pub(super) fn handle_function(&mut self, name: &str, arguments: &[Expr]) -> Outcome<Val> {
-        let Some((place, rest)) = arguments.split_first() else { return Ok(Val::unknown()) };
-        match name {
-            "open" | "opendir" => {
-                let values = self.lists(rest)?;
-                let handle = if name == "open" { self.opened(&values)? } else { self.directory(&values) };
-                let handle = Rc::new(RefCell::new(handle));
-                self.opened.push(Rc::clone(&handle));
-                match place {
-                    Expr::Text(word) => drop(self.handles.insert(word.clone(), handle)),
-                    Expr::Call(word, _) => drop(self.handles.insert(word.clone(), handle)),
-                    place => self.assign(place, Val::Handle(handle))?,
-                }
-                // A forked child goes on with the program as its command.
-                let forks =
-                    values.len() == 1 && matches!(values.first().map(Val::to_text).as_deref(), Some("-|" | "|-"));
-                Ok(if forks { Val::unknown() } else { Val::Number(1.0) })
-            }
-            "close" | "closedir" => {
-                if let Some(handle) = self.handle_of(place)? {
-                    self.close(&handle)?;
-                }
-                Ok(Val::unknown())
-            }
-            "eof" => {
-                let handle = self.handle_of(place)?;
-                Ok(handle.map_or_else(Val::unknown, |handle| {
-                    let handle = handle.borrow();
-                    Val::flag(handle.at >= handle.lines.len())
-                }))
-            }
-            "select" => {
-                if let Some(handle) = self.handle_of(place)? {
-                    self.selected = Some(Val::Handle(handle));
-                } else if matches!(place, Expr::Text(name) if name == "STDOUT") {
-                    self.selected = None;
-                }
-                Ok(Val::text("STDOUT"))
-            }
-            _ => Ok(Val::Number(1.0)),
-        }
-    }
-
-    /// The words of `open`: a file, a pipe or a text.
-    fn opened(&mut self, values: &[Val]) -> Outcome<Handle> {
-        let mode = values.first().map(Val::to_text).unwrap_or_default();
-        let mode = mode.trim();
-        let words: Vec<String> = values.iter().skip(1).map(Val::to_text).collect();
-        if let Some(Val::Scalar(cell)) = values.get(1) {
-            let is_output = mode.starts_with('>');
-            let text = cell.borrow().to_text();
-            let lines = if is_output { Vec::new() } else { lines_of(&text) };
-            return Ok(Handle { lines, target: is_output.then(|| Rc::clone(cell)), ..Handle::default() });
-        }
-        if mode == "-|" && !words.is_empty() {
-            let output = self.run_words(&words, None)?;
-            return Ok(Handle { lines: lines_of(&output), ..Handle::default() });
-        }
-        if mode == "|-" && !words.is_empty() {
-            return Ok(Handle { command: Some(words), ..Handle::default() });
-        }
-        if let Some(script) = mode.strip_prefix('|').filter(|script| *script != "-") {
-            return Ok(Handle { command: Some(vec![script.trim().to_owned()]), ..Handle::default() });
-        }
-        if let Some(script) = mode.strip_suffix('|').filter(|script| *script != "-") {
-            let output = self.run_words(&[script.trim().to_owned()], None)?;
-            return Ok(Handle { lines: lines_of(&output), ..Handle::default() });
-        }
-        let path = words.first().cloned().unwrap_or_else(|| mode.trim_start_matches(['<', '>', '+', ' ']).to_owned());
-        if mode.contains(">&") {
-            return Ok(Handle { is_output: !path.contains("ERR"), ..Handle::default() });
-        }
-        if mode.starts_with('>') || mode.starts_with("+>") {
-            if !mode.contains(">>") {
-                self.walk.write_file(&path, "", false);
-            }
-            return Ok(Handle { path: Some(path), ..Handle::default() });
-        }
-        let text =
-            if path == "-" { self.walk.world.shell.input.to_string() } else { self.walk.read_file(&path).to_string() };
-        Ok(Handle { lines: lines_of(&text), ..Handle::default() })
-    }
-
-    fn directory(&mut self, values: &[Val]) -> Handle {
-        let path = values.first().map(Val::to_text).unwrap_or_default();
-        let is_here = self.walk.absolute(&path) == self.walk.directory();
-        let name = if is_here { STAR } else { NAME };
-        // Two levels below a directory show everything that deeper ones do.
-        let levels = path.split('/').filter(|part| part.contains([STAR, NAME, TREE])).count();
-        if levels > 1 {
-            return Handle::default();
-        }
-        Handle { lines: vec![".".to_owned(), "..".to_owned(), name.to_string()], ..Handle::default() }
-    }
-
-    /// Ends a handle: a command that reads what was written runs now.
-    pub(super) fn close(&mut self, handle: &Rc<RefCell<Handle>>) -> Outcome<()> {
-        let (command, written) = {
-            let mut handle = handle.borrow_mut();
-            (handle.command.take(), std::mem::take(&mut handle.written))
-        };
-        if let Some(words) = command {
-            let output = self.run_words(&words, Some(written))?;
-            self.write_out(&output);
-        }
-        Ok(())
-    }
-
-    /// The handle that an expression means; none for standard output and unknown ones.
-    pub(super) fn handle_of(&mut self, place: &Expr) -> Outcome<Option<Rc<RefCell<Handle>>>> {
-        let value = match place {
-            Expr::Text(name) | Expr::Glob(name) => Val::text(name),
-            Expr::Call(name, arguments) if arguments.is_empty() => Val::text(name),
-            place => self.scalar(place)?,
-        };
-        Ok(match value {
-            Val::Handle(handle) => Some(handle),
-            Val::Text(name) => self.handles.get(name.trim_start_matches('*')).cloned(),
-            _ => None,
-        })
-    }
-
-    pub(super) fn read_directory(&mut self, arguments: &[Expr]) -> Outcome<Val> {
-        let Some(handle) = arguments.first() else { return Ok(Val::Undefined) };
-        let Some(handle) = self.handle_of(handle)? else { return Ok(Val::Undefined) };
-        let mut handle = handle.borrow_mut();
-        let line = handle.lines.get(handle.at).cloned();
-        handle.at += 1;
-        Ok(line.map_or(Val::Undefined, Val::text))
-    }
-
-    pub(super) fn read_directories(&mut self, arguments: &[Expr]) -> Outcome<Vec<Val>> {
-        let mut names = Vec::new();
-        loop {
-            let name = self.read_directory(arguments)?;
-            if !name.is_defined() {
-                return Ok(names);
-            }
-            names.push(name);
-        }
-    }
-
-    /// The next line of a file.
-    pub(super) fn read_line(&mut self, place: &Expr) -> Outcome<Val> {
-        self.step(1)?;
-        let Some(handle) = self.reader(place)? else { return Ok(Val::unknown()) };
-        let separator = self.scalar_cell("/").borrow().clone();
-        let mut handle = handle.borrow_mut();
-        if handle.at >= handle.lines.len() {
-            return Ok(Val::Undefined);
-        }
-        if !separator.is_defined() {
-            let text: String = handle.lines.iter().skip(handle.at).cloned().collect();
-            handle.at = handle.lines.len();
-            return Ok(Val::text(text));
-        }
-        let line = handle.lines.get(handle.at).cloned().unwrap_or_default();
-        handle.at += 1;
-        Ok(Val::text(line))
-    }
-
-    pub(super) fn read_lines(&mut self, place: &Expr) -> Outcome<Vec<Val>> {
-        let mut lines = Vec::new();
-        if self.reader(place)?.is_none() {
-            return Ok(vec![Val::unknown()]);
-        }
-        loop {
-            let line = self.read_line(place)?;
-            if !line.is_defined() || lines.len() > 1024 {
-                return Ok(lines);
-            }
-            lines.push(line);
-        }
-    }
-
-    fn reader(&mut self, place: &Expr) -> Outcome<Option<Rc<RefCell<Handle>>>> {
-        let name = match place {
-            Expr::Text(name) => name.clone(),
-            _ => String::new(),
-        };
-        if let Some(handle) = self.handle_of(place)? {
-            return Ok(Some(handle));
-        }
-        let text = match name.as_str() {
-            "STDIN" => or_unknown(self.walk.world.shell.input.to_string()),
-            "ARGV" => {
-                let files = self.array_cell("ARGV").take();
-                if files.is_empty() {
-                    or_unknown(self.walk.world.shell.input.to_string())
-                } else {
-                    files.iter().map(|file| self.walk.read_file(&file.to_text()).to_string()).collect()
-                }
-            }
-            _ => return Ok(None),
-        };
-        let handle = Rc::new(RefCell::new(Handle { lines: lines_of(&text), ..Handle::default() }));
-        self.handles.insert(name, Rc::clone(&handle));
-        Ok(Some(handle))
-    }
-
-    /// `print`, `say` and `printf`.
-    pub(super) fn print(&mut self, kind: &str, place: Option<&Expr>, items: &[Expr]) -> Outcome<Val> {
-        let mut values = self.lists(items)?;
-        if items.is_empty() {
-            values.push(self.topic());
-        }
-        let special = |perl: &mut Self, name: &str| {
-            let cell = perl.scalar_cell(name);
-            let text = cell.borrow().to_text();
-            text
-        };
-        let text = if kind == "printf" {
-            let format = values.first().map(Val::to_text).unwrap_or_default();
-            crate::walk::perl::text::formatted(&format, values.get(1..).unwrap_or(&[]))
-        } else {
-            let separator = special(self, ",");
-            let mut text = values.iter().map(Val::to_text).collect::<Vec<_>>().join(&separator);
-            text.push_str(if kind == "say" { "\n" } else { "" });
-            text.push_str(&special(self, "\\"));
-            text
-        };
-        self.step(text.len() / 256)?;
-        let selected = self.selected.clone();
-        match (place, selected) {
-            (Some(Expr::Text(name)), _) if name == "STDERR" => {}
-            (Some(Expr::Text(name)), _) if name == "STDOUT" => self.write_out(&text),
-            (Some(place), _) => match self.handle_of(place)? {
-                Some(handle) => self.write_to(&handle, &text),
-                None => {}
-            },
-            (None, Some(Val::Handle(handle))) => self.write_to(&handle, &text),
-            (None, _) => self.write_out(&text),
-        }
-        Ok(Val::Number(1.0))
-    }
-
-    pub(super) fn write_to(&mut self, handle: &Rc<RefCell<Handle>>, text: &str) {
-        let path = handle.borrow().path.clone();
-        if let Some(path) = path {
-            return self.walk.write_file(&path, text, true);
-        }
-        if handle.borrow().is_output {
-            return self.write_out(text);
-        }
-        let mut handle = handle.borrow_mut();
-        if let Some(target) = &handle.target {
-            let before = target.borrow().to_text();
-            target.replace(Val::text(format!("{before}{text}")));
-        } else if handle.written.len() + text.len() < super::expressions::LONGEST {
-            handle.written.push_str(text);
-        } else {
-            handle.written.push(UNKNOWN);
-        }
+        Ok(if kind == 'l' { Val::flag(false) } else { Val::unknown() })
     }
 }
 
@@ -531,16 +287,6 @@ fn program_first(mut words: Vec<String>, program: Option<String>) -> Vec<String>
         *first = program;
     }
     words
-}
-
-/// Input that is not there may be typed.
-fn or_unknown(text: String) -> String {
-    if text.is_empty() { format!("{UNKNOWN}\n") } else { text }
-}
-
-/// The lines of a text, each with its end.
-pub(super) fn lines_of(text: &str) -> Vec<String> {
-    text.split_inclusive('\n').map(str::to_owned).collect()
 }
 
 /// The names that patterns stand for.

@@ -201,7 +201,7 @@ pub(super) fn unpacked(template: &str, text: &str) -> Option<Vec<Val>> {
                 rest = after;
             }
             'H' => {
-                values.push(Val::text(rest.iter().map(|byte| format!("{byte:02x}")).collect::<String>()));
+                values.push(Val::text(rest.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().concat()));
                 rest = &[];
             }
             'u' => {

@@ -100,10 +100,6 @@ impl Val {
         u32::try_from(count).map_or_else(|_| Self::unknown(), |count| Self::Number(f64::from(count)))
     }
 
-    pub(super) fn array(items: Vec<Self>) -> Self {
-        Self::Array(Rc::new(RefCell::new(items)))
-    }
-
     /// True if nothing is known about the value.
     pub(super) fn is_unknown(&self) -> bool {
         matches!(self, Self::Text(text) if !text.is_empty() && text.chars().all(|letter| letter == UNKNOWN || crate::marks::is_source(letter)))

@@ -9,8 +9,7 @@ impl Parser {
     pub(super) fn term(&mut self) -> Option<Expr> {
         self.skip();
         match self.ahead()? {
-            '$' | '@' => self.variable(),
-            '%' | '*' => self.variable(),
+            '$' | '@' | '%' | '*' => self.variable(),
             '&' => {
                 self.at += 1;
                 self.ampersand()
@@ -385,13 +384,13 @@ impl Parser {
         let function = self.leading_function(name)?;
         let items = if has_parentheses { self.arguments(")")? } else { self.printed_items()? };
         match function {
-            Some(Leading::Block(sub)) => Some(Expr::WithBlock(name.to_owned(), sub, items)),
-            Some(Leading::Value(value)) => {
+            Leading::Block(sub) => Some(Expr::WithBlock(name.to_owned(), sub, items)),
+            Leading::Value(value) => {
                 let mut given = vec![value];
                 given.extend(items);
                 Some(Expr::Call(format!("{name} by"), given))
             }
-            None if matches!(name, "map" | "grep") => {
+            Leading::Nothing if matches!(name, "map" | "grep") => {
                 let mut items = items;
                 if items.is_empty() {
                     return None;
@@ -400,7 +399,7 @@ impl Parser {
                 let body = vec![crate::walk::perl::ast::Statement::Expr(expression)];
                 Some(Expr::WithBlock(name.to_owned(), self.block_sub(body), items))
             }
-            None => Some(Expr::Call(name.to_owned(), items)),
+            Leading::Nothing => Some(Expr::Call(name.to_owned(), items)),
         }
     }
 
@@ -409,7 +408,7 @@ impl Parser {
     }
 
     /// Reads the block or the function before a list.
-    fn leading_function(&mut self, name: &str) -> Option<Option<Leading>> {
+    fn leading_function(&mut self, name: &str) -> Option<Leading> {
         let start = self.at;
         if self.is_next("{") {
             let depth = self.depth;
@@ -418,11 +417,11 @@ impl Parser {
             if let Some(body) = body
                 && !self.is_next(",")
             {
-                return Some(Some(Leading::Block(self.block_sub(body))));
+                return Some(Leading::Block(self.block_sub(body)));
             }
             // It was a hash.
             self.at = start;
-            return Some(None);
+            return Some(Leading::Nothing);
         }
         if name == "sort" {
             // `sort by_name @list`, `sort $by @list`
@@ -430,7 +429,7 @@ impl Parser {
             if let Some(own) = own {
                 self.at += own.chars().count();
                 if !self.is_next("(") && !self.is_next(",") {
-                    return Some(Some(Leading::Value(Expr::Function(own))));
+                    return Some(Leading::Value(Expr::Function(own)));
                 }
                 self.at = start;
             }
@@ -440,16 +439,16 @@ impl Parser {
                 if let Some(value) = value
                     && matches!(self.ahead(), Some('@' | '(' | '$' | 'k' | 'm' | 'g'))
                 {
-                    return Some(Some(Leading::Value(value)));
+                    return Some(Leading::Value(value));
                 }
                 self.at = start;
             }
         } else if !matches!(name, "map" | "grep") && self.eat_word("sub") {
             let sub = self.sub(String::new())?;
             self.eat(",");
-            return Some(Some(Leading::Block(sub)));
+            return Some(Leading::Block(sub));
         }
-        Some(None)
+        Some(Leading::Nothing)
     }
 }
 
@@ -457,6 +456,7 @@ impl Parser {
 enum Leading {
     Block(Rc<Sub>),
     Value(Expr),
+    Nothing,
 }
 
 /// A text in single quotes.

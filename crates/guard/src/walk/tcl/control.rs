@@ -1,11 +1,9 @@
 //! Commands of Tcl that run scripts, and those that change variables.
 
-use std::collections::BTreeMap;
-
-use crate::marks::{NAME, SOME, STAR, TREE, UNKNOWN, has_mark};
+use crate::marks::{NAME, SOME, STAR, TREE, UNKNOWN};
 use crate::walk::tcl::lists::{elements, list, matches};
 use crate::walk::tcl::words::commands;
-use crate::walk::tcl::{Leaving, Outcome, Procedure, Tcl, TclVariable, element};
+use crate::walk::tcl::{Leaving, Outcome, Procedure, Tcl, TclVariable};
 
 /// The most rounds of a loop over a list.
 const MOST_ROUNDS: usize = 256;
@@ -87,8 +85,7 @@ impl Tcl<'_, '_> {
             ("break", []) => return Err(Leaving::Break),
             ("continue", []) => return Err(Leaving::Continue),
             ("exit", _) => return Err(Leaving::Exit),
-            ("error", [message, ..]) => return Err(Leaving::Error(message.clone())),
-            ("throw", [_, message]) => return Err(Leaving::Error(message.clone())),
+            ("error", [message, ..]) | ("throw", [_, message]) => return Err(Leaving::Error(message.clone())),
             ("expr", words) => return self.expression(&words.join(" ")).map(Some),
             ("subst", words) => return self.substituted(words).map(Some),
             ("rename", [from, to]) => {
@@ -108,7 +105,7 @@ impl Tcl<'_, '_> {
     }
 
     /// True if a condition holds. Where that is not known, the way is taken that goes on.
-    fn decide(&mut self, condition: &str, body: &str, otherwise: Option<&str>) -> Outcome<bool> {
+    pub(super) fn decide(&mut self, condition: &str, body: &str, otherwise: Option<&str>) -> Outcome<bool> {
         if let Some(truth) = self.truth(condition)? {
             return Ok(truth);
         }
@@ -122,7 +119,7 @@ impl Tcl<'_, '_> {
     }
 
     /// A condition about the names of a listing leaves some of them, and no longer everything.
-    fn narrow(&mut self, condition: &str, holds: bool) {
+    pub(super) fn narrow(&mut self, condition: &str, holds: bool) {
         let is_kind =
             condition.contains("file is") || condition.contains("file exists") || condition.contains("file type");
         let is_negative = condition.trim_start().starts_with('!')
@@ -156,7 +153,7 @@ impl Tcl<'_, '_> {
         }
     }
 
-    fn branches(&mut self, words: &[String]) -> Outcome<String> {
+    pub(super) fn branches(&mut self, words: &[String]) -> Outcome<String> {
         let mut rest = words;
         loop {
             let Some((condition, after)) = rest.split_first() else { return Ok(String::new()) };
@@ -179,7 +176,7 @@ impl Tcl<'_, '_> {
         }
     }
 
-    fn rounds(&mut self, condition: &str, step: Option<&str>, body: &str) -> Outcome<()> {
+    pub(super) fn rounds(&mut self, condition: &str, step: Option<&str>, body: &str) -> Outcome<()> {
         let mut unknown = 0;
         loop {
             self.step(0)?;
@@ -205,7 +202,7 @@ impl Tcl<'_, '_> {
     }
 
     /// `foreach names list names list … body`
-    fn each(&mut self, collects: bool, words: &[String], body: &str) -> Outcome<String> {
+    pub(super) fn each(&mut self, collects: bool, words: &[String], body: &str) -> Outcome<String> {
         let lists: Vec<(Vec<String>, Vec<String>)> = words
             .chunks(2)
             .map(|pair| {
@@ -232,7 +229,7 @@ impl Tcl<'_, '_> {
         Ok(if collects { list(&results) } else { String::new() })
     }
 
-    fn switch(&mut self, words: &[String]) -> Outcome<String> {
+    pub(super) fn switch(&mut self, words: &[String]) -> Outcome<String> {
         let options = words.iter().take_while(|word| word.starts_with('-') && *word != "--").count();
         let kind = words.iter().take(options).find(|word| matches!(word.as_str(), "-glob" | "-regexp")).cloned();
         let rest = words.get(options..).unwrap_or(&[]);
@@ -266,7 +263,7 @@ impl Tcl<'_, '_> {
         Ok(String::new())
     }
 
-    fn attempt(&mut self, body: &str, rest: &[String]) -> Outcome<String> {
+    pub(super) fn attempt(&mut self, body: &str, rest: &[String]) -> Outcome<String> {
         let mut result = self.script(body);
         let mut rest = rest;
         while let [kind, code, names, handler, after @ ..] = rest {
@@ -292,7 +289,7 @@ impl Tcl<'_, '_> {
     }
 
     /// Runs a script among the variables of a caller.
-    fn upwards(&mut self, level: &str, rest: &[String]) -> Outcome<String> {
+    pub(super) fn upwards(&mut self, level: &str, rest: &[String]) -> Outcome<String> {
         let is_level = level.starts_with('#') || level.parse::<usize>().is_ok() && !rest.is_empty();
         let script = if is_level {
             rest.join(" ")
@@ -307,14 +304,14 @@ impl Tcl<'_, '_> {
         result
     }
 
-    fn frame_at(&self, level: &str) -> usize {
+    pub(super) fn frame_at(&self, level: &str) -> usize {
         match level.strip_prefix('#') {
             Some(number) => number.parse().unwrap_or(0).min(self.level()),
             None => self.level().saturating_sub(level.parse().unwrap_or(1)),
         }
     }
 
-    fn namespace(&mut self, action: &str, words: &[String]) -> Outcome<String> {
+    pub(super) fn namespace(&mut self, action: &str, words: &[String]) -> Outcome<String> {
         match (action, words) {
             ("eval", [name, body @ ..]) => {
                 let name = name.strip_prefix("::").unwrap_or(name);
@@ -353,7 +350,7 @@ impl Tcl<'_, '_> {
         }
     }
 
-    fn substituted(&mut self, words: &[String]) -> Outcome<String> {
+    pub(super) fn substituted(&mut self, words: &[String]) -> Outcome<String> {
         let Some((text, options)) = words.split_last() else { return Ok(String::new()) };
         let has = |option: &str| options.iter().any(|word| word == option);
         if has("-nocommands") || has("-novariables") {
@@ -368,294 +365,6 @@ impl Tcl<'_, '_> {
         }
         self.replaced(text)
     }
-
-    /// Commands that read or change variables. None if this is another one.
-    pub(super) fn variable_command(&mut self, name: &str, words: &[String]) -> Outcome<Option<String>> {
-        let missing = |name: &str| Leaving::Error(format!("can't read \"{name}\": no such variable"));
-        Ok(Some(match (name, words) {
-            ("set", [variable]) => self.value(variable).ok_or_else(|| missing(variable))?,
-            ("set", [variable, value]) => {
-                self.set(variable, value.clone());
-                value.clone()
-            }
-            ("unset", words) => {
-                for variable in words {
-                    self.unset(variable);
-                }
-                String::new()
-            }
-            ("incr", [variable, rest @ ..]) => {
-                let before = self.value(variable).unwrap_or_else(|| "0".to_owned());
-                let by = rest.first().map_or(Ok(1), |by| by.parse::<i64>());
-                let value = match (before.trim().parse::<i64>(), by) {
-                    (Ok(before), Ok(by)) => before.saturating_add(by).to_string(),
-                    _ => UNKNOWN.to_string(),
-                };
-                self.set(variable, value.clone());
-                value
-            }
-            ("append", [variable, more @ ..]) => {
-                let value = format!("{}{}", self.value(variable).unwrap_or_default(), more.concat());
-                self.set(variable, value.clone());
-                value
-            }
-            ("lappend", [variable, more @ ..]) => {
-                let before = self.value(variable).unwrap_or_default();
-                let value =
-                    format!("{before}{}{}", if before.is_empty() || more.is_empty() { "" } else { " " }, list(more));
-                self.set(variable, value.clone());
-                value
-            }
-            ("lassign", [items, names @ ..]) => {
-                let items = elements(items);
-                for (at, name) in names.iter().enumerate() {
-                    self.set(name, items.get(at).cloned().unwrap_or_default());
-                }
-                list(items.get(names.len()..).unwrap_or(&[]))
-            }
-            ("lset", [variable, at, value]) => {
-                let mut items = elements(&self.value(variable).unwrap_or_default());
-                let place = super::lists::place(at, items.len()).and_then(|at| usize::try_from(at).ok());
-                if let Some(item) = place.and_then(|at| items.get_mut(at)) {
-                    item.clone_from(value);
-                }
-                let value = list(&items);
-                self.set(variable, value.clone());
-                value
-            }
-            ("global", names) => {
-                for name in names {
-                    self.link(name, 0, name.strip_prefix("::").unwrap_or(name));
-                }
-                String::new()
-            }
-            ("variable", words) => {
-                for pair in words.chunks(2) {
-                    let Some(name) = pair.first() else { break };
-                    let full =
-                        if self.namespace.is_empty() { name.clone() } else { format!("{}::{name}", self.namespace) };
-                    if self.level() > 0 {
-                        self.link(name, 0, &full);
-                    }
-                    if let Some(value) = pair.get(1) {
-                        self.set(&format!("::{full}"), value.clone());
-                    }
-                }
-                String::new()
-            }
-            ("upvar", words) => {
-                let (level, pairs) = match words.split_first() {
-                    Some((level, rest)) if words.len() % 2 == 1 => (self.frame_at(level), rest),
-                    _ => (self.level().saturating_sub(1), words),
-                };
-                for pair in pairs.chunks(2) {
-                    if let [other, own] = pair {
-                        let (frame, other) = self.place(level, other);
-                        self.link(own, frame, &other);
-                    }
-                }
-                String::new()
-            }
-            ("array", [action, name, rest @ ..]) => self.array_command(action, name, rest),
-            ("dict", [action, rest @ ..]) => return self.dictionary(action, rest).map(Some),
-            ("info", [action, rest @ ..]) => self.info(action, rest),
-            ("__ensemble", [namespace, subcommand, rest @ ..]) => {
-                return self.call(&format!("{namespace}::{subcommand}"), rest).map(Some);
-            }
-            _ => return Ok(None),
-        }))
-    }
-
-    fn link(&mut self, own: &str, frame: usize, name: &str) {
-        let level = self.level();
-        if (level, own) != (frame, name)
-            && let Some(variables) = self.frames.get_mut(level)
-        {
-            variables
-                .insert(own.rsplit("::").next().unwrap_or(own).to_owned(), TclVariable::Link(frame, name.to_owned()));
-        }
-    }
-
-    fn unset(&mut self, name: &str) {
-        let (array, index) = element(name);
-        let (frame, array) = self.place(self.level(), array);
-        if array == "env" {
-            if let Some(index) = index {
-                self.environment.insert(index.to_owned(), None);
-            }
-            return;
-        }
-        let Some(variables) = self.frames.get_mut(frame) else { return };
-        match (index, variables.get_mut(&array)) {
-            (Some(index), Some(TclVariable::Array(items))) => drop(items.remove(index)),
-            _ => drop(variables.remove(&array)),
-        }
-    }
-
-    fn array_command(&mut self, action: &str, name: &str, rest: &[String]) -> String {
-        let pattern = rest.first().map_or("*", String::as_str);
-        match action {
-            "set" => {
-                for pair in elements(pattern).chunks(2) {
-                    if let [key, value] = pair {
-                        self.set(&format!("{name}({key})"), value.clone());
-                    }
-                }
-                String::new()
-            }
-            "get" | "names" => {
-                let items: BTreeMap<String, String> = self.array(name).cloned().unwrap_or_default();
-                let found = items.into_iter().filter(|(key, _)| matches(pattern, key));
-                list(
-                    &found
-                        .flat_map(|(key, value)| if action == "get" { vec![key, value] } else { vec![key] })
-                        .collect::<Vec<_>>(),
-                )
-            }
-            "exists" => u8::from(self.array(name).is_some()).to_string(),
-            "size" => self.array(name).map_or(0, BTreeMap::len).to_string(),
-            "unset" => {
-                self.unset(name);
-                String::new()
-            }
-            _ => UNKNOWN.to_string(),
-        }
-    }
-
-    fn info(&mut self, action: &str, rest: &[String]) -> String {
-        match (action, rest) {
-            ("exists", [name]) => match self.value(name) {
-                Some(value) if element(name).0 == "env" && value.chars().eq([UNKNOWN]) => value,
-                Some(_) => "1".to_owned(),
-                None => u8::from(self.array(name).is_some()).to_string(),
-            },
-            ("procs" | "commands", [name]) => {
-                if self.procedure(name.strip_prefix("::").unwrap_or(name)).is_some() {
-                    name.clone()
-                } else {
-                    String::new()
-                }
-            }
-            ("body", [name]) => self.procedure(name).map(|procedure| procedure.body).unwrap_or_default(),
-            ("level", []) => self.level().to_string(),
-            ("script" | "nameofexecutable", _) => "tclsh".to_owned(),
-            _ => UNKNOWN.to_string(),
-        }
-    }
-
-    fn dictionary(&mut self, action: &str, words: &[String]) -> Outcome<String> {
-        Ok(match (action, words) {
-            ("create", pairs) => list(pairs),
-            ("get" | "getdef" | "getwithdefault", [table, keys @ ..]) => {
-                let (keys, default) = if action == "get" {
-                    (keys, None)
-                } else {
-                    (keys.get(..keys.len().saturating_sub(1)).unwrap_or(&[]), keys.last())
-                };
-                let mut value = table.clone();
-                for key in keys {
-                    match entry(&value, key) {
-                        Some(inner) => value = inner,
-                        None if has_mark(&value) || has_mark(key) => return Ok(UNKNOWN.to_string()),
-                        None => return default.cloned().ok_or_else(|| Leaving::Error("key not known".to_owned())),
-                    }
-                }
-                value
-            }
-            ("exists", [table, keys @ ..]) => {
-                let mut value = Some(table.clone());
-                for key in keys {
-                    value = value.and_then(|value| entry(&value, key));
-                }
-                u8::from(value.is_some()).to_string()
-            }
-            ("keys" | "values", [table, rest @ ..]) => {
-                let skip = usize::from(action == "values");
-                let pattern = rest.first().map_or("*", String::as_str);
-                let found: Vec<String> =
-                    elements(table).into_iter().skip(skip).step_by(2).filter(|item| matches(pattern, item)).collect();
-                list(&found)
-            }
-            ("size", [table]) => (elements(table).len() / 2).to_string(),
-            ("merge", tables) => {
-                let mut merged = String::new();
-                for table in tables {
-                    for pair in elements(table).chunks(2) {
-                        if let [key, value] = pair {
-                            merged = with_entry(&merged, std::slice::from_ref(key), Some(value));
-                        }
-                    }
-                }
-                merged
-            }
-            ("set", [variable, keys @ .., value]) => {
-                let table = with_entry(&self.value(variable).unwrap_or_default(), keys, Some(value));
-                self.set(variable, table.clone());
-                table
-            }
-            ("unset", [variable, keys @ ..]) => {
-                let table = with_entry(&self.value(variable).unwrap_or_default(), keys, None);
-                self.set(variable, table.clone());
-                table
-            }
-            ("lappend" | "append" | "incr", [variable, key, more @ ..]) => {
-                let table = self.value(variable).unwrap_or_default();
-                let before = entry(&table, key).unwrap_or_default();
-                let value = match action {
-                    "append" => format!("{before}{}", more.concat()),
-                    "lappend" => format!("{before} {}", list(more)).trim_start().to_owned(),
-                    _ => {
-                        let by = more.first().map_or(1, |by| by.parse().unwrap_or(1));
-                        (before.parse::<i64>().unwrap_or(0).saturating_add(by)).to_string()
-                    }
-                };
-                let table = with_entry(&table, std::slice::from_ref(key), Some(&value));
-                self.set(variable, table.clone());
-                table
-            }
-            ("for" | "map", [names, table, body]) => {
-                return self.each(action == "map", &[names.clone(), table.clone()], body);
-            }
-            ("with", [variable, .., body]) => {
-                let table = self.value(variable).unwrap_or_default();
-                for pair in elements(&table).chunks(2) {
-                    if let [key, value] = pair {
-                        self.set(key, value.clone());
-                    }
-                }
-                return self.script(body);
-            }
-            _ => UNKNOWN.to_string(),
-        })
-    }
-}
-
-/// The value of a key in a dictionary.
-fn entry(table: &str, key: &str) -> Option<String> {
-    elements(table).chunks(2).rev().find_map(|pair| match pair {
-        [own, value] if own == key => Some(value.clone()),
-        _ => None,
-    })
-}
-
-/// A dictionary with another value at a path of keys, or without it.
-fn with_entry(table: &str, keys: &[String], value: Option<&String>) -> String {
-    let Some((key, rest)) = keys.split_first() else { return value.cloned().unwrap_or_default() };
-    let mut items = elements(table);
-    let at = items.iter().step_by(2).position(|own| own == key).map(|at| at * 2);
-    let inner = if rest.is_empty() {
-        value.cloned()
-    } else {
-        let before = at.and_then(|at| items.get(at + 1)).cloned().unwrap_or_default();
-        Some(with_entry(&before, rest, value))
-    };
-    match (at, inner) {
-        (Some(at), Some(inner)) => items.get_mut(at + 1).into_iter().for_each(|item| item.clone_from(&inner)),
-        (Some(at), None) => drop(items.drain(at..(at + 2).min(items.len()))),
-        (None, Some(inner)) => items.extend([key.clone(), inner]),
-        (None, None) => {}
-    }
-    list(&items)
 }
 
 /// The parameters of a procedure.

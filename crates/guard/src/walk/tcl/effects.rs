@@ -40,8 +40,8 @@ impl Tcl<'_, '_> {
                 self.puts(words);
                 String::new()
             }
-            ("read", [option, channel]) if option == "-nonewline" => return self.read(name, channel, &[]).map(Some),
-            ("gets" | "read", [channel, rest @ ..]) => return self.read(name, channel, rest).map(Some),
+            ("read", [option, channel]) if option == "-nonewline" => return Ok(Some(self.read(name, channel, &[]))),
+            ("gets" | "read", [channel, rest @ ..]) => return Ok(Some(self.read(name, channel, rest))),
             ("eof", [channel]) => self
                 .channels
                 .get(channel)
@@ -185,13 +185,12 @@ impl Tcl<'_, '_> {
                 Some(path) => self.walk.write_file(&path, &text, true),
                 None => open.written.push_str(&text),
             },
-            Some(_) => {}
             None if channel == "stdout" => self.walk.write(&text),
-            None => {}
+            _ => {}
         }
     }
 
-    fn read(&mut self, name: &str, channel: &str, rest: &[String]) -> Outcome<String> {
+    fn read(&mut self, name: &str, channel: &str, rest: &[String]) -> String {
         let input = self.walk.world.shell.input.to_string();
         let text = match self.channels.get_mut(channel) {
             Some(open) => &mut open.text,
@@ -199,24 +198,24 @@ impl Tcl<'_, '_> {
                 let text = Channel { text: input, ..Channel::default() };
                 &mut self.channels.entry("stdin".to_owned()).or_insert(text).text
             }
-            None => return Ok(UNKNOWN.to_string()),
+            None => return UNKNOWN.to_string(),
         };
         if name == "read" {
-            return Ok(std::mem::take(text));
+            return std::mem::take(text);
         }
         let is_end = text.is_empty();
         let (line, after) = text
             .split_once('\n')
             .map_or((text.clone(), String::new()), |(line, after)| (line.to_owned(), after.to_owned()));
         *text = after;
-        Ok(match rest.first() {
+        match rest.first() {
             Some(variable) => {
                 let length = if is_end { "-1".to_owned() } else { line.chars().count().to_string() };
                 self.set(variable, line);
                 length
             }
             None => line,
-        })
+        }
     }
 
     /// `file`: paths, and `file delete`.

@@ -298,6 +298,7 @@ fn integers(left: i64, sign: &str, right: i64) -> Option<String> {
     number.map(|number| number.to_string())
 }
 
+#[expect(clippy::float_cmp, reason = "Tcl compares them in the same way")]
 fn reals(left: f64, sign: &str, right: f64) -> Option<String> {
     let flag = |holds: bool| Some(u8::from(holds).to_string());
     let number = match sign {

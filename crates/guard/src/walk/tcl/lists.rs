@@ -180,7 +180,6 @@ pub(super) fn list_command(name: &str, words: &[String]) -> Option<String> {
         }
         ("lsort", [.., items]) => sorted(words.get(..words.len() - 1).unwrap_or(&[]), items),
         ("lsearch", [.., items, wanted]) => search(words.get(..words.len() - 2).unwrap_or(&[]), items, wanted),
-        ("lmap" | "lset" | "lassign", _) => return None,
         _ => return None,
     })
 }
@@ -270,19 +269,16 @@ fn class(pattern: &[char], letter: Option<&char>) -> Option<usize> {
     let letter = letter?;
     let mut at = 0;
     while let Some(first) = inside.get(at) {
-        match (inside.get(at + 1), inside.get(at + 2)) {
-            (Some('-'), Some(last)) => {
-                if (*first..=*last).contains(letter) {
-                    return Some(end + 1);
-                }
-                at += 3;
+        if let (Some('-'), Some(last)) = (inside.get(at + 1), inside.get(at + 2)) {
+            if (*first..=*last).contains(letter) {
+                return Some(end + 1);
             }
-            _ => {
-                if first == letter {
-                    return Some(end + 1);
-                }
-                at += 1;
+            at += 3;
+        } else {
+            if first == letter {
+                return Some(end + 1);
             }
+            at += 1;
         }
     }
     None

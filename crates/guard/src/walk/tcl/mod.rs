@@ -10,6 +10,7 @@ mod effects;
 mod expr;
 mod lists;
 mod strings;
+mod variables;
 mod words;
 
 use std::collections::{BTreeMap, HashMap};

@@ -9,7 +9,7 @@ pub(super) fn text_command(tcl: &mut Tcl<'_, '_>, name: &str, words: &[String]) 
     Ok(Some(match (name, words) {
         ("string", [action, rest @ ..]) => string(tcl, action, rest),
         ("format", [format, with @ ..]) => crate::walk::perl::sprintf(format, with),
-        ("scan", [text, format, names @ ..]) => return scan(tcl, text, format, names).map(Some),
+        ("scan", [text, format, names @ ..]) => return Ok(Some(scan(tcl, text, format, names))),
         ("regexp", words) => return regexp(tcl, words).map(Some),
         ("regsub", words) => return regsub(tcl, words).map(Some),
         ("binary", [action, kind, .., text]) if action == "decode" => {
@@ -57,8 +57,8 @@ fn string(tcl: &Tcl<'_, '_>, action: &str, words: &[String]) -> String {
             _ => unknown(),
         },
         ("length" | "bytelength", [text]) => plain(text).map_or_else(unknown, |text| text.chars().count().to_string()),
-        ("index", [text, at]) => letters_of(&plain(text), at, at).unwrap_or_else(unknown),
-        ("range", [text, from, to]) => letters_of(&plain(text), from, to).unwrap_or_else(unknown),
+        ("index", [text, at]) => letters_of(plain(text).as_ref(), at, at).unwrap_or_else(unknown),
+        ("range", [text, from, to]) => letters_of(plain(text).as_ref(), from, to).unwrap_or_else(unknown),
         ("replace", [text, from, to, rest @ ..]) => {
             let Some(text) = plain(text) else { return unknown() };
             let letters: Vec<char> = text.chars().collect();
@@ -78,15 +78,12 @@ fn string(tcl: &Tcl<'_, '_>, action: &str, words: &[String]) -> String {
                 let found = pairs
                     .chunks(2)
                     .find(|pair| pair.first().is_some_and(|from| !from.is_empty() && rest.starts_with(from.as_str())));
-                match found {
-                    Some([from, to]) => {
-                        out.push_str(to);
-                        rest = rest.get(from.len()..).unwrap_or("");
-                    }
-                    _ => {
-                        out.push(letter);
-                        rest = rest.get(letter.len_utf8()..).unwrap_or("");
-                    }
+                if let Some([from, to]) = found {
+                    out.push_str(to);
+                    rest = rest.get(from.len()..).unwrap_or("");
+                } else {
+                    out.push(letter);
+                    rest = rest.get(letter.len_utf8()..).unwrap_or("");
                 }
             }
             out
@@ -121,8 +118,8 @@ fn string(tcl: &Tcl<'_, '_>, action: &str, words: &[String]) -> String {
     }
 }
 
-fn letters_of(text: &Option<String>, from: &str, to: &str) -> Option<String> {
-    let letters: Vec<char> = text.as_ref()?.chars().collect();
+fn letters_of(text: Option<&String>, from: &str, to: &str) -> Option<String> {
+    let letters: Vec<char> = text?.chars().collect();
     let from = usize::try_from(place(from, letters.len())?.max(0)).ok()?;
     let to = place(to, letters.len())?;
     let count = usize::try_from(to + 1).unwrap_or(0).saturating_sub(from);
@@ -130,8 +127,8 @@ fn letters_of(text: &Option<String>, from: &str, to: &str) -> Option<String> {
 }
 
 /// `scan text format names`: numbers and words.
-fn scan(tcl: &mut Tcl<'_, '_>, text: &str, format: &str, names: &[String]) -> Outcome<String> {
-    let Some(text) = tcl.plain(text) else { return Ok(UNKNOWN.to_string()) };
+fn scan(tcl: &mut Tcl<'_, '_>, text: &str, format: &str, names: &[String]) -> String {
+    let Some(text) = tcl.plain(text) else { return UNKNOWN.to_string() };
     let mut rest = text.as_str();
     let mut found = Vec::new();
     let mut letters = format.chars();
@@ -152,7 +149,7 @@ fn scan(tcl: &mut Tcl<'_, '_>, text: &str, format: &str, names: &[String]) -> Ou
                 rest = rest.trim_start();
                 rest.find(char::is_whitespace).unwrap_or(rest.len())
             }
-            _ => return Ok(UNKNOWN.to_string()),
+            _ => return UNKNOWN.to_string(),
         };
         let part = rest.get(..taken).unwrap_or("");
         rest = rest.get(taken..).unwrap_or("");
@@ -165,7 +162,7 @@ fn scan(tcl: &mut Tcl<'_, '_>, text: &str, format: &str, names: &[String]) -> Ou
     for (name, value) in names.iter().zip(&found) {
         tcl.set(name, value.clone());
     }
-    Ok(if names.is_empty() { list(&found) } else { found.len().to_string() })
+    if names.is_empty() { list(&found) } else { found.len().to_string() }
 }
 
 /// The options of `regexp` and `regsub`, and the words behind them.
