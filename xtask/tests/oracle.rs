@@ -88,3 +88,17 @@ fn nothing_of_a_script_gets_out() {
     }
     assert_eq!(fs::read_to_string(Path::new(&precious)).expect("still there"), "precious");
 }
+
+#[test]
+fn the_guard_keeps_what_it_has_reached_on_the_labeled_scripts() {
+    let output = Command::new(env!("CARGO_BIN_EXE_xtask")).args(["guard", "--oracle", "--trust"]).output();
+    let output = output.expect("the task runs");
+    let report = String::from_utf8_lossy(&output.stdout);
+    // A thousandth more is for the next script that somebody finds.
+    for (group, most_wrong) in [("core", 3), ("hard", 53), ("harmless", 12)] {
+        let line = report.lines().find_map(|line| line.strip_prefix(&format!("{group}: ")));
+        let numbers: Vec<usize> = line.expect("a rate").split(' ').filter_map(|word| word.parse().ok()).collect();
+        let [right, all] = numbers.as_slice() else { panic!("{line:?}") };
+        assert!(*all > 3_000 && all - right <= most_wrong, "{report}");
+    }
+}
