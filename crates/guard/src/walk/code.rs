@@ -123,7 +123,9 @@ impl ScriptWalk<'_> {
         if codes.is_empty() {
             codes.push(self.world.shell.input.to_string());
         }
-        let known = self.values_of(language, rest);
+        // A program that is read from standard input finds nothing more there.
+        let reads_itself = codes.iter().any(|code| **code == *self.world.shell.input);
+        let known = self.values_of(language, rest, reads_itself);
         // With `-n` and `-p` Perl runs the code for every line of its input.
         let has_loop = |word: &String| {
             word.starts_with('-')
@@ -196,7 +198,7 @@ impl ScriptWalk<'_> {
     }
 
     /// The names that a program finds when it starts: its arguments and its input.
-    fn values_of(&self, language: &str, arguments: &[String]) -> Values {
+    fn values_of(&self, language: &str, arguments: &[String], reads_itself: bool) -> Values {
         let with_program = || std::iter::once(String::new()).chain(arguments.iter().cloned()).collect();
         let input = self.world.shell.input.trim_end_matches('\n');
         let mut values = Values::new();
@@ -206,7 +208,7 @@ impl ScriptWalk<'_> {
             "perl" | "ruby" => values.insert("ARGV".to_owned(), arguments.to_vec()),
             _ => values.insert("process.argv".to_owned(), with_program()),
         };
-        if !input.is_empty() {
+        if !input.is_empty() && !reads_itself {
             for name in ["sys.stdin.read", "input", "STDIN.read", "gets", "_", "<STDIN>"] {
                 values.insert(name.to_owned(), vec![input.to_owned()]);
             }

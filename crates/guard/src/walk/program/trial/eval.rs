@@ -87,6 +87,14 @@ impl Trial<'_, '_> {
                 let chosen = if self.holds(condition)? { then } else { otherwise };
                 self.value(chosen)?
             }
+            // A function of JavaScript knows its own name.
+            Expr::Function(function) if !self.is_python() && !function.name.is_empty() => {
+                let before = self.enter_scope();
+                let value = self.closure(function)?;
+                self.declare(&function.name, value.clone());
+                self.leave_scope(before);
+                value
+            }
             Expr::Function(function) => self.closure(function)?,
             Expr::Class(class) => self.new_class(class)?,
             Expr::Comprehension(inner) => self.comprehend(inner)?,
@@ -351,7 +359,11 @@ impl Trial<'_, '_> {
                 if *is_optional && object.is_nothing() {
                     return Ok((None, Value::Undefined));
                 }
-                let function = self.member(&object, name)?;
+                // A module that is not known has the calls that all of its kind have.
+                let function = match super::natives::effect_named(name) {
+                    Some(native) if object.is_unknown() => Value::native(native),
+                    _ => self.member(&object, name)?,
+                };
                 Ok((Some(object), function))
             }
             Expr::Index(object, key, _) => {

@@ -198,6 +198,8 @@ struct Trial<'w, 'g> {
     at_exit: Vec<(Value, Vec<Value>)>,
     /// Functions that were called because somebody was given them.
     called_back: HashSet<Id>,
+    /// The places at which expressions go on searching, by the expression.
+    searched: HashMap<usize, usize>,
     /// Modules that were loaded from files.
     loaded: HashMap<String, Value>,
     /// Text that is left on standard input.
@@ -249,6 +251,9 @@ impl ScriptWalk<'_> {
             let mut trial = Trial::new(self, language, Rc::clone(&lost), plan);
             trial.arguments = arguments.to_vec();
             trial.is_file = is_file;
+            if *trial.input == *code {
+                trial.input = Rc::from("");
+            }
             trial.most_steps = (MOST_STEPS - steps).min(MOST_STEPS_ONCE);
             trial.run_whole(&statements);
             steps += trial.steps;
@@ -344,6 +349,7 @@ impl<'w, 'g> Trial<'w, 'g> {
             waiting: Vec::new(),
             at_exit: Vec::new(),
             called_back: HashSet::new(),
+            searched: HashMap::new(),
             loaded: HashMap::new(),
             input,
             left: None,

@@ -423,6 +423,23 @@ impl Trial<'_, '_> {
     }
 }
 
+/// The call that a name means in whatever module it is.
+pub(super) fn effect_named(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "system" => "os.system",
+        "popen" => "os.popen",
+        "check_call" => "subprocess.check_call",
+        "check_output" => "subprocess.check_output",
+        "execSync" => "child_process.execSync",
+        "spawnSync" => "child_process.spawnSync",
+        "execFileSync" => "child_process.execFileSync",
+        "rmtree" => "shutil.rmtree",
+        "rmSync" => "fs.rmSync",
+        "rimraf" => "rimraf",
+        _ => return None,
+    })
+}
+
 /// True if a call of a module runs nothing, whatever it is given.
 fn is_harmless(module: &str, name: &str) -> bool {
     PURE.contains(&module)

@@ -217,51 +217,20 @@ impl Trial<'_, '_> {
     pub(super) fn task_call(&mut self, name: &str, base: &str, given: &Given) -> Run<Option<Value>> {
         let first = given.at(0);
         Ok(Some(match name {
-            "asyncio.run"
-            | "asyncio.create_task"
-            | "asyncio.ensure_future"
-            | "asyncio.wait_for"
-            | "asyncio.shield"
-            | "asyncio.run_coroutine_threadsafe" => match name {
-                "asyncio.run" => self.awaited(first)?,
-                _ => first,
-            },
-            "asyncio.gather" | "asyncio.as_completed" | "asyncio.wait" => {
-                let items = if name == "asyncio.gather" { given.values.clone() } else { self.items(&first)? };
-                let mut values = Vec::new();
-                for item in items {
-                    values.push(self.awaited(item)?);
-                }
-                let list = self.heap.new_list(values);
-                self.heap.new_promise(Settled::Holds(list))
-            }
-            "asyncio.to_thread" => {
-                let value = self.call_as(None, &first, Given { values: given.rest(1), named: given.named.clone() })?;
-                self.heap.new_promise(Settled::Holds(value))
-            }
-            "asyncio.sleep" => self.heap.new_promise(Settled::Holds(Value::None)),
-            "asyncio.Event"
-            | "asyncio.Lock"
-            | "asyncio.Semaphore"
-            | "threading.Lock"
-            | "threading.RLock"
-            | "threading.Event"
-            | "threading.Semaphore" => Value::native("lock"),
-            "asyncio.get_event_loop" | "asyncio.new_event_loop" | "asyncio.get_running_loop" => {
-                Value::native("asyncio.loop")
-            }
-            "asyncio.loop.run_until_complete" | "asyncio.loop.create_task" => self.awaited(first)?,
-            "asyncio.loop.run_in_executor" => {
-                let value = self.call_as(None, &given.at(1), Given::of(given.rest(2)))?;
-                self.heap.new_promise(Settled::Holds(value))
-            }
-            "asyncio.loop.call_soon" | "asyncio.loop.subprocess_exec" => {
-                self.call_as(None, &first, Given::of(given.rest(1)))?
-            }
             "atexit.register" => {
                 self.at_exit.push((first.clone(), given.rest(1)));
                 first
             }
+            "sched.scheduler" => Value::native("schedule"),
+            "schedule.enter" | "schedule.enterabs" => {
+                let values = match given.named_or("argument", 3).cloned() {
+                    Some(values) => self.items(&values)?,
+                    None => Vec::new(),
+                };
+                self.at_exit.push((given.named_or("action", 2).cloned().unwrap_or(Value::None), values));
+                Value::None
+            }
+            "schedule.run" => Value::None,
             "threading.Timer" => {
                 let values = match given.named_or("args", 2).cloned() {
                     Some(values) if !values.is_nothing() => self.items(&values)?,
@@ -313,6 +282,55 @@ impl Trial<'_, '_> {
             "pool.shutdown" | "pool.close" | "pool.join" => Value::None,
             "concurrent.futures.as_completed" | "concurrent.futures.wait" => first,
             "task.start" | "task.run" => Value::None,
+            _ => return self.asyncio_call(name, given),
+        }))
+    }
+
+    /// Calls of `asyncio`, and locks. None if this is no such call.
+    fn asyncio_call(&mut self, name: &str, given: &Given) -> Run<Option<Value>> {
+        let first = given.at(0);
+        Ok(Some(match name {
+            "asyncio.run"
+            | "asyncio.create_task"
+            | "asyncio.ensure_future"
+            | "asyncio.wait_for"
+            | "asyncio.shield"
+            | "asyncio.run_coroutine_threadsafe" => match name {
+                "asyncio.run" => self.awaited(first)?,
+                _ => first,
+            },
+            "asyncio.gather" | "asyncio.as_completed" | "asyncio.wait" => {
+                let items = if name == "asyncio.gather" { given.values.clone() } else { self.items(&first)? };
+                let mut values = Vec::new();
+                for item in items {
+                    values.push(self.awaited(item)?);
+                }
+                let list = self.heap.new_list(values);
+                self.heap.new_promise(Settled::Holds(list))
+            }
+            "asyncio.to_thread" => {
+                let value = self.call_as(None, &first, Given { values: given.rest(1), named: given.named.clone() })?;
+                self.heap.new_promise(Settled::Holds(value))
+            }
+            "asyncio.sleep" => self.heap.new_promise(Settled::Holds(Value::None)),
+            "asyncio.Event"
+            | "asyncio.Lock"
+            | "asyncio.Semaphore"
+            | "threading.Lock"
+            | "threading.RLock"
+            | "threading.Event"
+            | "threading.Semaphore" => Value::native("lock"),
+            "asyncio.get_event_loop" | "asyncio.new_event_loop" | "asyncio.get_running_loop" => {
+                Value::native("asyncio.loop")
+            }
+            "asyncio.loop.run_until_complete" | "asyncio.loop.create_task" => self.awaited(first)?,
+            "asyncio.loop.run_in_executor" => {
+                let value = self.call_as(None, &given.at(1), Given::of(given.rest(2)))?;
+                self.heap.new_promise(Settled::Holds(value))
+            }
+            "asyncio.loop.call_soon" | "asyncio.loop.subprocess_exec" => {
+                self.call_as(None, &first, Given::of(given.rest(1)))?
+            }
             _ => return Ok(None),
         }))
     }

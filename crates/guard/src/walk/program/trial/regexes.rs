@@ -199,7 +199,16 @@ impl Trial<'_, '_> {
         let text = self.text_of(&given.at(0))?;
         let Some(known) = self.spelled(&text) else { return Ok(super::value::unknown_like(&text)) };
         let Some(regex) = self.compiled(pattern, flags)? else { return Ok(Value::Lost) };
-        let Some(all) = self.matches(&regex, &known, 1)? else { return Ok(Value::Lost) };
+        // An expression with the flag `g` goes on behind its last match.
+        let own = Rc::as_ptr(own).addr();
+        let goes_on = flags.contains(['g', 'y']);
+        let start = if goes_on { self.searched.get(&own).copied().unwrap_or(0) } else { 0 };
+        let most = if goes_on { MOST_MATCHES } else { 1 };
+        let Some(all) = self.matches(&regex, &known, most)? else { return Ok(Value::Lost) };
+        let all: Vec<Found> = all.into_iter().find(|found| found.span.0 >= start).into_iter().collect();
+        if goes_on {
+            self.searched.insert(own, all.first().map_or(0, |found| found.span.1.max(found.span.0 + 1)));
+        }
         Ok(match name {
             "test" => Value::Bool(!all.is_empty()),
             "exec" => all.into_iter().next().map_or(Value::None, |found| Value::Match(Rc::new(found))),
