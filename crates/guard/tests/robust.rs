@@ -310,6 +310,24 @@ fn programs_that_repeat_themselves_have_a_verdict() {
 }
 
 #[test]
+fn values_that_hold_themselves_have_a_verdict() {
+    for script in [
+        "perl -e '$x = [$x] for 1 .. 5000; for (1 .. 3000) { my @n = ($y); $y = \\@n } for (1 .. 3000) { my $n = $z; $z = \\$n }'",
+        "perl -MFile::Path -e '@a = (\\@a); rmtree(\\@a); $h{x} = \\%h; bless \\%h'",
+        "perl -e 'sub f { f(@_, @_) } f(1); while (1) { $x .= \"a\" x 100 }'",
+        "jq -n 'reduce range(1000) as $i (0; [.])'",
+        "jq -n '[range(1000) | \"a\"] as $p | null | setpath($p; 1) | tojson'",
+        "jq -n 'def f: [f, f]; f'",
+        "tclsh <<'E'\nproc f x { f $x$x; f $x }\nf a\nE\n",
+        "make -f - <<'E'\nA = $(A) $(A)\nall: ; echo $(A)\nE\n",
+        "make -f - <<'E'\ndefine X\n$(eval $(X))\n$(eval $(X))\nendef\n$(eval $(X))\nall: ;\nE\n",
+    ] {
+        assert!(!judge(script).refuses(), "{script}");
+        assert!(judge(&format!("{script}\nrm -rf /\n")).refuses(), "{script}");
+    }
+}
+
+#[test]
 fn recursion_of_a_function_ends_without_asking() {
     assert!(!judge("walk() { for f in \"$1\"/*; do walk \"$f\"; done; }; walk src").refuses());
 }

@@ -4,8 +4,11 @@ use crate::marks::{UNKNOWN, has_mark};
 use crate::walk::ScriptWalk;
 
 /// The most commands of one script, and the most lines of its text.
-const MOST_COMMANDS: usize = 512;
-const MOST_LINES: usize = 4096;
+const MOST_COMMANDS: usize = 256;
+const MOST_LINES: usize = 1024;
+
+/// The most lines that one script changes, counted every time.
+const MOST_CHANGES: usize = 20_000;
 
 /// The text that `ed` works on.
 #[derive(Default)]
@@ -18,6 +21,7 @@ struct Editor {
     marks: Vec<(char, String)>,
     /// The text is not known.
     is_unknown: bool,
+    changes: usize,
 }
 
 impl ScriptWalk<'_> {
@@ -307,6 +311,11 @@ impl Editor {
         let number: usize = flags.chars().filter(char::is_ascii_digit).collect::<String>().parse().unwrap_or(1);
         let is_all = flags.contains('g');
         for at in from.max(1)..=to.min(self.lines.len()) {
+            self.changes += 1;
+            if self.changes > MOST_CHANGES {
+                self.is_unknown = true;
+                return;
+            }
             let Some(line) = self.lines.get_mut(at - 1) else { break };
             if has_mark(line) {
                 continue;

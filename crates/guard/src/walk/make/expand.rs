@@ -50,7 +50,18 @@ impl Make<'_, '_> {
         }
         let value = self.raw_value(name).unwrap_or_default();
         let is_own = self.variable(name).is_some();
-        if is_own && value.contains('$') { self.expand(&value) } else { value }
+        if !is_own || !value.contains('$') {
+            return value;
+        }
+        // A variable that refers to itself ends make.
+        if self.expanding.iter().any(|open| open == name) {
+            self.has_failed = true;
+            return String::new();
+        }
+        self.expanding.push(name.to_owned());
+        let value = self.expand(&value);
+        self.expanding.pop();
+        value
     }
 
     /// A text with the values of its variables and functions.

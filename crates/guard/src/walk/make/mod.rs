@@ -105,6 +105,8 @@ struct Make<'w, 'g> {
     answer: bool,
     asked: usize,
     depth: usize,
+    /// Variables that are being expanded.
+    expanding: Vec<String>,
 }
 
 impl ScriptWalk<'_> {
@@ -208,6 +210,7 @@ impl ScriptWalk<'_> {
             answer,
             asked: 0,
             depth: 0,
+            expanding: Vec::new(),
         };
         make.begin();
         for text in make.words.texts.clone() {

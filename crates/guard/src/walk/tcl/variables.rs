@@ -33,11 +33,13 @@ impl Tcl<'_, '_> {
             }
             ("append", [variable, more @ ..]) => {
                 let value = format!("{}{}", self.value(variable).unwrap_or_default(), more.concat());
+                self.step(value.len() / 256)?;
                 self.set(variable, value.clone());
                 value
             }
             ("lappend", [variable, more @ ..]) => {
                 let before = self.value(variable).unwrap_or_default();
+                self.step(before.len() / 256)?;
                 let value =
                     format!("{before}{}{}", if before.is_empty() || more.is_empty() { "" } else { " " }, list(more));
                 self.set(variable, value.clone());
