@@ -48,6 +48,7 @@ mod perl;
 mod preloads;
 mod print;
 mod program;
+mod reading;
 mod redirect;
 mod rehearse;
 mod runners;
