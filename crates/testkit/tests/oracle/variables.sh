@@ -2,7 +2,7 @@ echo "$0|$-|$#|$?|$_|$*|$@|$1"
 #---
 echo $_; echo a b c; echo $_; x=1; echo "[$_]"; : last; echo $_
 #---
-echo $SECONDS; SECONDS=100; echo $SECONDS
+((SECONDS < 60)) && echo young; SECONDS=100; ((SECONDS >= 100 && SECONDS < 160)) && echo set
 #---
 echo $LINENO
 echo $LINENO; echo $LINENO
@@ -55,7 +55,7 @@ bash -c 'env' | sort; sh -c 'env' | sort; python3 -c 'import os; print(sorted(os
 #---
 declare -p HOME LANG PATH PWD SHLVL _ BASH_EXECUTION_STRING IFS OPTIND PPID 2>&1 | sed -E 's/PPID="[0-9]+"/PPID/'
 #---
-declare -p SECONDS LINENO BASH_SUBSHELL BASH_COMMAND HISTCMD 2>&1; declare -p BASH_ENV
+echo "${SECONDS@a}"; declare -p LINENO BASH_SUBSHELL BASH_COMMAND HISTCMD 2>&1; declare -p BASH_ENV
 #---
 export -p; readonly -p | sed -E 's/PPID=.*/PPID/'; declare -F; declare -f; alias; declare -x
 #---
