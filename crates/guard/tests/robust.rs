@@ -293,6 +293,34 @@ fn programs_without_end_have_a_verdict() {
 }
 
 #[test]
+fn blanks_and_options_at_odd_places_have_a_verdict() {
+    for script in [
+        "tclsh <<'E'\nset a \u{2003}b\nputs \u{b} x\u{c}\nE\n",
+        "tclsh <<'E'\nproc f {a} {\u{a0}}\n\u{3000}f\nE\n",
+        "seq -f",
+        "seq -s",
+        "seq 1 -f",
+        "sort -k",
+        "cut -d",
+        "head -n",
+        "tr -d",
+        "date -d",
+        "printf -v",
+        "getopt -o",
+        "xargs -n",
+        "find . -newermt",
+        "sed -e",
+        "awk -v",
+        "jq --arg",
+        "make -f",
+        "perl -M",
+    ] {
+        judge(script);
+        assert!(judge(&format!("{script}\nrm -rf /\n")).refuses(), "{script}");
+    }
+}
+
+#[test]
 fn programs_that_repeat_themselves_have_a_verdict() {
     let each = "$(foreach a,1 2 3 4 5 6 7 8 9,";
     let choices = numbered(1000, |number| format!("if a{number}:\n x += '1'\nelse:\n x += '2'\n"));

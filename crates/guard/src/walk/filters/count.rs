@@ -37,7 +37,8 @@ pub(super) fn seq(walk: &mut ScriptWalk<'_>, _: &str, arguments: &[String]) -> E
     let start = arguments.iter().position(is_number).unwrap_or(arguments.len());
     let is_value = start.checked_sub(1).and_then(|at| arguments.get(at));
     let is_value = is_value.is_some_and(|word| matches!(word.as_str(), "-s" | "-f" | "--separator" | "--format"));
-    let (options, rest) = arguments.split_at(if is_value { start + 1 } else { start });
+    let start = if is_value { start.saturating_add(1).min(arguments.len()) } else { start };
+    let (options, rest) = arguments.split_at(start);
     let long_names = [("separator", 's'), ("equal-width", 'w'), ("format", 'f')];
     let mut given = Given::read(options, "s:wf:", &long_names)?;
     given.operands.extend(rest.iter().map(String::as_str));

@@ -113,7 +113,8 @@ impl TclReader<'_> {
                     self.at += 1;
                     break;
                 }
-                ' ' | '\t' | '\r' => self.at += 1,
+                // Every blank ends a word, so one that was left here would begin an empty word again and again.
+                blank if blank.is_whitespace() => self.at += 1,
                 '\\' if self.letters.get(self.at + 1) == Some(&'\n') => self.at += 2,
                 '#' if words.is_empty() => {
                     while self.ahead().is_some_and(|letter| letter != '\n') {
