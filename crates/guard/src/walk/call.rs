@@ -421,7 +421,10 @@ impl ScriptWalk<'_> {
             if let Some(program) = self.program_at(word) {
                 return program;
             }
-        } else if let Some(program) = self.world.files.program_named(word) {
+        } else if !BY_GLOB.contains(&word)
+            // A copy of something else under such a name need not be on the search path, and then the program itself runs.
+            && let Some(program) = self.world.files.program_named(word)
+        {
             return program;
         }
         let name = base_name(word);
