@@ -10,8 +10,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bashful_engine::{
-    Approver, BadSessionName, Caller, Cancellation, Clip, End, Exit, Finished, Lifetime, Live, Output, OutputListener,
-    PlanError, Redactor, Reply, Request, RunError, Script, ScriptError, SessionName, StopReason, error_chain,
+    Approver, BadSessionName, CallTurn, Caller, Cancellation, Clip, End, Exit, Finished, Lifetime, Live, Output,
+    OutputListener, PlanError, Redactor, Reply, Request, RunError, Script, ScriptError, SessionName, StopReason,
+    error_chain,
 };
 use bashful_render::visible_lines;
 use serde::Serialize;
@@ -48,6 +49,8 @@ pub struct BangCaller {
     pub listener: Option<OutputListener>,
     /// Gets the newest output while the command runs, at most every 50 ms.
     pub progress: Option<watch::Sender<Live>>,
+    /// Turn of the call among those for the same shell: taken where the call was read, if it runs on a task of its own.
+    pub turn: Option<CallTurn>,
 }
 
 impl std::fmt::Debug for BangCaller {
@@ -212,6 +215,7 @@ impl Toolbox {
             progress: caller.progress,
             listener: caller.listener,
             cancellation: caller.cancellation,
+            turn: caller.turn,
             ..Caller::default()
         };
         let (engine, notice) = self.latest_engine();

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use bashful_engine::{Approver, Cancellation, ClientTerminal, Live, OutputListener, Patience, Redactor, ReplyLimit};
+use bashful_engine::{
+    Approver, CallTurn, Cancellation, ClientTerminal, Live, OutputListener, Patience, Redactor, ReplyLimit,
+};
 use serde_json::json;
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
@@ -65,6 +67,8 @@ pub struct ToolCaller {
     /// Terminals of the client. Foreground commands run there, except for those that [`bashful_engine::Caller::client_terminal`]
     /// lists. The name of the terminal is in every update, beginning with one at once, and in the facts of the answer.
     pub client_terminal: Option<Arc<dyn ClientTerminal>>,
+    /// Turn of the call among those for the same shell: taken where the call was read, if it runs on a task of its own.
+    pub turn: Option<CallTurn>,
 }
 
 impl std::fmt::Debug for ToolCaller {
@@ -92,6 +96,13 @@ impl WaitingCaller {
             tick
         });
         Self { caller, began: Instant::now(), tick, live: None, redactor, dialect }
+    }
+
+    /// Lets later calls pass: this one waits for no shell.
+    pub(crate) fn give_up_turn(&mut self) {
+        if let Some(turn) = self.caller.turn.take() {
+            turn.give_up();
+        }
     }
 
     /// Largest reply that reaches the model.

@@ -149,8 +149,14 @@ impl Toolbox {
         let answer = match call {
             Err(error) => Err(Failure::failed(&error)),
             Ok(Call::Run(call)) => self.run(*call, &mut waiting).await,
-            Ok(Call::TerminalSession(call)) => self.type_in_session(*call, &mut waiting).await,
-            Ok(Call::Jobs(call)) => self.call_jobs(call, &mut waiting).await,
+            Ok(Call::TerminalSession(call)) => {
+                waiting.give_up_turn();
+                self.type_in_session(*call, &mut waiting).await
+            }
+            Ok(Call::Jobs(call)) => {
+                waiting.give_up_turn();
+                self.call_jobs(call, &mut waiting).await
+            }
         };
         Ok(answer.unwrap_or_else(|Failure { status, conclusion, text }| {
             // The error may quote another job, and with it a value that is withheld from this caller.
@@ -333,6 +339,7 @@ impl Toolbox {
         waiting: &mut WaitingCaller,
     ) -> engine::Caller {
         let caller = &mut waiting.caller;
+        let caller_turn = caller.turn.take();
         let engine_waiting = match (wait_mode, caller.patience, self.limits.auto_after) {
             (WaitMode::InBackground, ..) => Waiting::InBackground,
             (WaitMode::ToEnd, ..) | (WaitMode::WithPatience, None, None) => Waiting::ToEnd,
@@ -356,6 +363,7 @@ impl Toolbox {
             progress: waiting.open_progress(),
             listener: waiting.caller.listener.take(),
             pausing: None,
+            turn: caller_turn,
         }
     }
 

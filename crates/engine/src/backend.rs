@@ -20,7 +20,7 @@ use crate::jobs::NewJob;
 use crate::link::Link;
 use crate::plan::PlanError;
 use crate::promises::Promises;
-use crate::sessions::{Entered, InSession, SessionStore};
+use crate::sessions::{CallTurn, Entered, InSession, SessionStore};
 
 /// A place where commands can be started.
 ///
@@ -59,13 +59,14 @@ pub trait Backend: Send + Sync {
         Box::pin(std::future::ready(Err(StartError::JobsUnsupported)))
     }
 
-    /// Hands a command to its session, and starts the session if there is none. A command that does not get its turn by
-    /// `turn_by` does not run. Dropping the future or its result stops the command, but not the session.
+    /// Hands a command to its session, and starts the session if there is none. Commands of one session come in the order of
+    /// their turns. One that does not get its turn by `turn_by` does not run. Dropping the future or its result stops the command, but not the session.
     fn enter<'a>(
         &'a self,
         _checked: &'a Checked,
         _at: &'a InSession,
         _store: &'a Arc<SessionStore>,
+        _turn: &'a CallTurn,
         _turn_by: Option<Instant>,
     ) -> BoxFuture<'a, Result<Attached, StartError>> {
         Box::pin(std::future::ready(Err(StartError::SessionsUnsupported)))

@@ -89,6 +89,7 @@ impl Engine {
     /// ```
     pub async fn call(&self, request: Request, mut caller: Caller) -> Result<Reply, RunError> {
         let deadline = caller.waiting.deadline();
+        caller.turn = caller.turn.take().or_else(|| self.take_turn());
         let mut cancellation = caller.cancellation.take();
         let judged = tokio::select! {
             judged = Box::pin(self.judge(request, &caller)) => judged?,
@@ -187,6 +188,7 @@ impl Engine {
     /// ```
     pub async fn start(&self, request: Request, mut caller: Caller) -> Result<Started, RunError> {
         let deadline = caller.waiting.deadline();
+        caller.turn = caller.turn.take().or_else(|| self.take_turn());
         let started = match self.judge(request, &caller).await? {
             Ok(judged) => Box::pin(self.start_judged(judged, deadline, &mut caller)).await?,
             Err(reply) => Err(reply),
@@ -225,6 +227,12 @@ impl Engine {
         }
         let backend = in_client.unwrap_or_else(|| Arc::clone(self.backend()));
         let mut plan = self.plan_on(&*backend, request)?;
+        if let Some(turn) = &caller.turn {
+            match &plan.session {
+                Some(at) => turn.is_for(&at.place),
+                None => turn.give_up(),
+            }
+        }
         caller.limit.apply(&mut plan);
         plan.owner.clone_from(&caller.owner);
         let redactor = self.redactor_for(&plan);
@@ -294,7 +302,7 @@ impl Engine {
         let JudgedCall { checked, backend, rewritten, mut context } = judged;
         let plan = checked.plan();
         let facts = PlanFacts { directory: plan.directory.clone(), lifetime: plan.lifetime, window: plan.window };
-        let begun = self.begin(checked, backend, turn_by, caller.approver.as_deref()).await;
+        let begun = self.begin(checked, backend, turn_by, caller).await;
         let (mut run, mut handles) = match begun.inspect_err(|_| context.update_entry(LogEntry::not_started))? {
             Ok(begun) => begun,
             Err(refusal) => return Ok(Err(context.refused(refusal))),

@@ -14,6 +14,7 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::artifacts::ArtifactStore;
 use crate::backend::{After, Attached, Backend, StartError};
+use crate::call::Caller;
 use crate::capture::Cleaning;
 use crate::check::{self, Approver, Checked, Judge, Refusal};
 use crate::condensing::Condensing;
@@ -29,7 +30,7 @@ use crate::registry::Registry;
 use crate::request::{Input, Request, Streams};
 use crate::rewrite::{RewriteError, Rewriting};
 use crate::running::{Handles, Run};
-use crate::sessions::{SessionStore, SessionsInUse};
+use crate::sessions::{CallTurn, SessionStore, SessionsInUse};
 use crate::snapshot::{SnapshotOptions, Snapshots};
 use crate::sweeping::sweep_aside_if_due;
 use crate::units::{ByteSize, Grace, Lifetime};
@@ -225,7 +226,7 @@ pub struct Engine {
     /// Variables of the host that every command gets, and those that are withheld.
     environment: Arc<Environment>,
     backend: Arc<dyn Backend>,
-    turns: Arc<Semaphore>,
+    permits: Arc<Semaphore>,
     _sessions: Option<Arc<SessionsInUse>>,
     mask: Arc<LastMask>,
     pub(crate) snapshots: Option<Arc<Snapshots>>,
@@ -276,7 +277,7 @@ impl Engine {
         let snapshot = options.snapshot.clone().filter(|snapshot| snapshot.enabled);
         Self {
             snapshots: snapshot.map(|options| Arc::new(Snapshots::new(options))),
-            turns: Arc::new(Semaphore::new(options.at_once)),
+            permits: Arc::new(Semaphore::new(options.at_once)),
             _sessions: options.sessions.as_ref().map(|store| Arc::new(SessionsInUse::new(store))),
             environment: Arc::new(options.environment.of_host(&options.host_environment)),
             options: Arc::new(options),
@@ -492,6 +493,12 @@ impl Engine {
         self.options.sessions.as_ref()
     }
 
+    /// Takes a turn for a call that will be made later: among commands of one session, it comes before all calls that
+    /// take their turn after this one. None without sessions.
+    pub fn take_turn(&self) -> Option<CallTurn> {
+        self.sessions().map(|store| store.take_turn())
+    }
+
     /// Starts a command once its turn has come. The inner error is a refusal: its session changed the directory after
     /// the first verdict.
     pub(crate) async fn begin(
@@ -499,21 +506,25 @@ impl Engine {
         mut checked: Checked,
         backend: Arc<dyn Backend>,
         turn_by: Option<Instant>,
-        approver: Option<&dyn Approver>,
+        caller: &Caller,
     ) -> Result<Result<(Run, Handles), Refusal>, RunError> {
-        let turn = Arc::clone(&self.turns).acquire_owned();
+        if let (Some(at), Some(turn)) = (&checked.plan().session, &caller.turn) {
+            // Before the permit: an earlier command of the session may need it.
+            turn.reach(&at.place, turn_by).await?;
+        }
+        let permit = Arc::clone(&self.permits).acquire_owned();
         let permit = match turn_by {
-            None => turn.await,
+            None => permit.await,
             Some(by) => {
                 let too_many = |_| StartError::TooManyCommands { limit: self.options.at_once };
-                timeout_at(by, turn).await.map_err(too_many)?
+                timeout_at(by, permit).await.map_err(too_many)?
             }
         };
         let permit = permit.expect("the semaphore is never closed");
         let mut began = Instant::now();
         let attached = if checked.plan().session.is_some() {
             let store = self.options.sessions.as_ref().ok_or(PlanError::NoSessions)?;
-            let attached = match Box::pin(self.enter(checked, store, turn_by, approver)).await? {
+            let attached = match Box::pin(self.enter(checked, store, turn_by, caller)).await? {
                 Ok((attached, judged)) => {
                     checked = judged;
                     attached
@@ -540,15 +551,16 @@ impl Engine {
         mut checked: Checked,
         store: &Arc<SessionStore>,
         turn_by: Option<Instant>,
-        approver: Option<&dyn Approver>,
+        caller: &Caller,
     ) -> Result<Result<(Attached, Checked), Refusal>, RunError> {
+        let turn = caller.turn.clone().unwrap_or_else(|| store.take_turn());
         for _ in 0..MOST_VERDICTS {
             let Some(at) = checked.plan().session.clone() else { break };
-            match self.backend.enter(&checked, &at, store, turn_by).await {
+            match self.backend.enter(&checked, &at, store, &turn, turn_by).await {
                 Err(StartError::SessionMoved) => {
                     let mut plan = checked.into_plan();
                     plan.directory = store.cwd_in(&at.place).unwrap_or(plan.directory);
-                    checked = match self.check(plan, approver).await {
+                    checked = match self.check(plan, caller.approver.as_deref()).await {
                         Ok(checked) => checked,
                         Err(refusal) => return Ok(Err(refusal)),
                     };

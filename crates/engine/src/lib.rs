@@ -140,8 +140,8 @@ pub use running::{
     StillInForeground, StreamName, TailUpdate, TailUpdates, WhenBehind, Written,
 };
 pub use sessions::{
-    BadSessionName, EndSessionError, Entered, InSession, ListSessionsError, NewerSession, PERSON_PREFIX, SessionEntry,
-    SessionLimits, SessionName, SessionOutcome, SessionOwner, SessionStore, WhenBusy,
+    BadSessionName, CallTurn, EndSessionError, Entered, InSession, ListSessionsError, NewerSession, PERSON_PREFIX,
+    SessionEntry, SessionLimits, SessionName, SessionOutcome, SessionOwner, SessionStore, WhenBusy,
 };
 pub use shell::{BashSearch, NotBash, bash_version, check_bash_file, find_bash, find_bash_file, search_bash};
 pub use snapshot::{NoSnapshot, Snapshot, SnapshotOptions};

@@ -31,7 +31,7 @@ use crate::promises::Promises;
 use crate::ready::{ReadyKeeper, ReadyKeepers};
 use crate::request::{Input, Streams, TerminalRequest};
 use crate::reserve::{Reserve, Standing};
-use crate::sessions::{InSession, SessionStore};
+use crate::sessions::{CallTurn, InSession, SessionStore};
 use crate::strays;
 use crate::{KeeperProgram, Options, Orphans};
 
@@ -156,13 +156,14 @@ impl Backend for Local {
         checked: &'a Checked,
         at: &'a InSession,
         store: &'a Arc<SessionStore>,
+        turn: &'a CallTurn,
         turn_by: Option<Instant>,
     ) -> BoxFuture<'a, Result<Attached, StartError>> {
         Box::pin(async move {
             if matches!(self.program, KeeperKind::Thread) {
                 return Err(StartError::NoKeeperForSession);
             }
-            self.starter().enter(checked.plan(), at, store, turn_by).await
+            self.starter().enter(checked.plan(), at, store, turn, turn_by).await
         })
     }
 

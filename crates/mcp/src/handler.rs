@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bashful_dialect::{ResourceError, TEMPLATES, ToolCaller, Toolbox};
-use bashful_engine::FixedName;
+use bashful_engine::{CallTurn, FixedName};
 use hyper::http::request::Parts;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CustomRequest, CustomResult, ErrorData, Implementation,
@@ -190,6 +190,7 @@ impl ServerHandler for Handler {
             limit,
             connection,
             approver: asking.approver(),
+            turn: context.extensions.get::<CallTurn>().cloned(),
             ..ToolCaller::default()
         };
         let token = context.meta.get_progress_token();

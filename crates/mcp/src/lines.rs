@@ -10,8 +10,9 @@ use std::collections::HashSet;
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use bashful_engine::CallTurn;
 use rmcp::RoleServer;
-use rmcp::model::{ErrorCode, ErrorData, JsonRpcMessage, RequestId};
+use rmcp::model::{ClientRequest, ErrorCode, ErrorData, JsonRpcMessage, RequestId};
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
@@ -43,7 +44,12 @@ pub(crate) struct LineTransport<R> {
     has_begun: bool,
     /// Receives the end of the input.
     tell: Option<oneshot::Sender<()>>,
+    /// Gives every call of a tool its turn, in the order of the lines.
+    take_turn: TakeTurn,
 }
+
+/// The source of turns; none in a server without sessions.
+pub(crate) type TakeTurn = Box<dyn Fn() -> Option<CallTurn> + Send>;
 
 impl<R: AsyncRead + Send + Unpin> LineTransport<R> {
     /// Reads lines of up to `longest` bytes, and reports the end of the input at once: the service itself would wait
@@ -53,6 +59,7 @@ impl<R: AsyncRead + Send + Unpin> LineTransport<R> {
         output: impl AsyncWrite + Send + Unpin + 'static,
         longest: usize,
         tell: oneshot::Sender<()>,
+        take_turn: TakeTurn,
     ) -> (Self, JoinHandle<()>) {
         let (send, lines) = mpsc::channel(LINES_WAITING);
         let writing = tokio::spawn(write(lines, output));
@@ -65,6 +72,7 @@ impl<R: AsyncRead + Send + Unpin> LineTransport<R> {
             is_too_long: false,
             has_begun: false,
             tell: Some(tell),
+            take_turn,
         };
         (transport, writing)
     }
@@ -112,12 +120,16 @@ impl<R: AsyncRead + Send + Unpin> LineTransport<R> {
 
     /// Refuses a request whose id an unanswered request has. The library would forget the first one, and could answer
     /// the second with the end of a cancelled one.
-    fn admit(&mut self, message: RxJsonRpcMessage<RoleServer>) -> Option<RxJsonRpcMessage<RoleServer>> {
-        if let JsonRpcMessage::Request(request) = &message
-            && !unanswered(&self.unanswered).insert(request.id.clone())
-        {
-            self.refuse(Some(request.id.clone()), bad_message::id_in_use(&request.id));
-            return None;
+    fn admit(&mut self, mut message: RxJsonRpcMessage<RoleServer>) -> Option<RxJsonRpcMessage<RoleServer>> {
+        if let JsonRpcMessage::Request(request) = &mut message {
+            if !unanswered(&self.unanswered).insert(request.id.clone()) {
+                self.refuse(Some(request.id.clone()), bad_message::id_in_use(&request.id));
+                return None;
+            }
+            // Every request is handled on a task of its own, and those of one shell run in this order.
+            if let ClientRequest::CallToolRequest(call) = &mut request.request {
+                (self.take_turn)().map(|turn| call.extensions.insert(turn));
+            }
         }
         Some(message)
     }
@@ -212,7 +224,7 @@ mod tests {
         let (input, output) = tokio::io::split(server);
         let (mut answers, mut lines) = tokio::io::split(client);
         let (tell, told) = oneshot::channel();
-        let (mut transport, writing) = LineTransport::new(input, output, longest, tell);
+        let (mut transport, writing) = LineTransport::new(input, output, longest, tell, Box::new(|| None));
         lines.write_all(sent).await.expect("there is room");
         lines.shutdown().await.expect("it can be closed");
         let mut messages = 0;

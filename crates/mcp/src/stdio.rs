@@ -23,7 +23,9 @@ const LAST_WORDS: Duration = Duration::from_millis(100);
 pub async fn serve_stdio(toolbox: Toolbox, clients: Clients, stop: impl Future<Output = ()>) -> io::Result<()> {
     let (input, output) = stdio_pipes();
     let (tell, ended) = oneshot::channel();
-    let (lines, mut writing) = LineTransport::new(input, output, longest_message(), tell);
+    let engine = toolbox.engine().clone();
+    let take_turn = Box::new(move || engine.take_turn());
+    let (lines, mut writing) = LineTransport::new(input, output, longest_message(), tell, take_turn);
     let over = CancellationToken::new();
     let serving = async {
         // The future is large, so it goes on the heap.

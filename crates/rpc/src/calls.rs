@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use bashful_engine::{Cancellation, Canceller};
+use bashful_engine::{CallTurn, Cancellation, Canceller};
 use tokio::sync::{Notify, watch};
 
 use crate::wire::RequestId;
@@ -60,6 +60,8 @@ pub(crate) struct Call {
     pub(crate) aborted: Arc<Notify>,
     /// Given to the command.
     pub(crate) cancellation: Option<Cancellation>,
+    /// Given to the command: its turn among those of its shell.
+    pub(crate) turn: Option<CallTurn>,
     /// Given to its events.
     pub(crate) flow: Flow,
 }
@@ -95,7 +97,8 @@ impl Calls {
         let number = list.last;
         let (is_paused, flow) = watch::channel(false);
         list.running.push(RunningCall { number, id: id.clone(), abort, is_paused });
-        Some(Call { id, number, calls: self.clone(), aborted, cancellation: Some(cancellation), flow: Flow(flow) })
+        let (calls, cancellation, flow) = (self.clone(), Some(cancellation), Flow(flow));
+        Some(Call { id, number, calls, aborted, cancellation, turn: None, flow })
     }
 
     /// Pauses the chunks of a command, or resumes them. False if no unanswered command has this id.

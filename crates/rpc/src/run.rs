@@ -8,11 +8,12 @@ use bashful_dialect::{
     ToolCaller, UnknownFormat, Update, UpdateState, clamp_timeout,
 };
 use bashful_engine::{
-    Approver, Cancellation, Lifetime, Listening, OutputForm, OutputListener, OutputStream, Patience, WhenBehind, job_id,
+    Approver, Lifetime, Listening, OutputForm, OutputListener, OutputStream, Patience, WhenBehind, job_id,
 };
 use serde_json::{Map, Value};
 use tokio::sync::{mpsc, oneshot};
 
+use crate::calls::Call;
 use crate::chunks;
 use crate::outbox::{Events, HungUp};
 use crate::service::{Answered, Connection, seconds};
@@ -71,7 +72,7 @@ impl Connection {
         &self,
         request: BashRequest,
         events: &Events,
-        cancellation: Option<Cancellation>,
+        call: &mut Call,
     ) -> Result<Answered, RpcError> {
         let wishes = EventWishes {
             stream: request.stream.unwrap_or(false),
@@ -79,11 +80,11 @@ impl Connection {
             updates: request.updates,
         };
         match request.surface.unwrap_or_default() {
-            Surface::Bang => self.bang(request, wishes, events, cancellation).await,
+            Surface::Bang => self.bang(request, wishes, events, call).await,
             Surface::Tool => {
                 let patience = request.patience;
                 let arguments = self.arguments(request)?;
-                self.call_tool(("bash", arguments), patience, wishes, events, cancellation).await
+                self.call_tool(("bash", arguments), patience, wishes, events, call).await
             }
         }
     }
@@ -92,7 +93,7 @@ impl Connection {
         &self,
         request: ToolRequest,
         events: &Events,
-        cancellation: Option<Cancellation>,
+        call: &mut Call,
     ) -> Result<Answered, RpcError> {
         let wishes = EventWishes {
             stream: request.stream.unwrap_or(false),
@@ -100,7 +101,7 @@ impl Connection {
             updates: request.updates,
         };
         let arguments = request.arguments.unwrap_or_default();
-        self.call_tool((&request.name, arguments), request.patience, wishes, events, cancellation).await
+        self.call_tool((&request.name, arguments), request.patience, wishes, events, call).await
     }
 
     /// Runs a command as a person's.
@@ -109,7 +110,7 @@ impl Connection {
         request: BashRequest,
         wishes: EventWishes,
         events: &Events,
-        cancellation: Option<Cancellation>,
+        call: &mut Call,
     ) -> Result<Answered, RpcError> {
         let needs_tool = |field: &str| Err(RpcError::in_field(field, format!("`{field}` needs \"as\": \"tool\"")));
         match &request {
@@ -137,7 +138,8 @@ impl Connection {
             env: request.env.into_iter().flatten().map(|(name, value)| (name, value.into())).collect(),
             lifetime: Some(clamped.as_ref().map_or(usual, |clamped| clamped.lifetime)),
             approver: self.approver(events).map(|approver| approver as Arc<dyn Approver>),
-            cancellation,
+            cancellation: call.cancellation.take(),
+            turn: call.turn.take(),
             listener,
             progress: None,
         };
@@ -155,7 +157,7 @@ impl Connection {
         patience: Option<f64>,
         wishes: EventWishes,
         events: &Events,
-        cancellation: Option<Cancellation>,
+        call: &mut Call,
     ) -> Result<Answered, RpcError> {
         let patience = patience.map(|given| seconds("patience", given)).transpose()?;
         let (listener, stream) = wishes.listen(events)?;
@@ -167,7 +169,8 @@ impl Connection {
             follows_jobs: true,
             listener,
             approver: self.approver(events).map(|approver| approver as Arc<dyn Approver>),
-            cancellation,
+            cancellation: call.cancellation.take(),
+            turn: call.turn.take(),
             ..ToolCaller::default()
         };
         let run = self.service.toolbox.call(name, Value::Object(arguments), caller);

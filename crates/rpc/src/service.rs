@@ -283,10 +283,11 @@ impl Connection {
             return Err(RpcError::new(ErrorCode::Busy, text));
         }
         let is_command = matches!(request, Request::Bash(_) | Request::Tool(_));
-        let Some(call) = self.calls.begin(id, is_command) else {
+        let Some(mut call) = self.calls.begin(id, is_command) else {
             let text = "a request with this id is not answered yet";
             return Err(RpcError { field: Some("id".to_owned()), ..RpcError::new(ErrorCode::DuplicateId, text) });
         };
+        call.turn = if is_command { self.service.toolbox.engine().take_turn() } else { None };
         let connection = Arc::clone(self);
         requests.spawn(async move { connection.finish(request, call).await });
         Ok(())
@@ -306,8 +307,8 @@ impl Connection {
     async fn answer(&self, request: Request, call: &mut Call) -> Result<Answered, RpcError> {
         let events = Events::new(self.outbox.clone(), call.id.clone(), call.flow.clone());
         match request {
-            Request::Bash(request) => self.bash(request, &events, call.cancellation.take()).await,
-            Request::Tool(request) => self.tool(request, &events, call.cancellation.take()).await,
+            Request::Bash(request) => self.bash(request, &events, call).await,
+            Request::Tool(request) => self.tool(request, &events, call).await,
             other => tokio::select! {
                 answer = self.look_after(other) => answer,
                 () = call.aborted.notified() => Err(RpcError::new(ErrorCode::Cancelled, "the request was aborted")),

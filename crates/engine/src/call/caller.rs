@@ -12,7 +12,7 @@ use crate::client_terminal::ClientTerminal;
 use crate::command_log::CommandLog;
 use crate::reply_limit::ReplyLimit;
 use crate::running::{Live, OutputListener};
-use crate::sessions::SessionName;
+use crate::sessions::{CallTurn, SessionName};
 use crate::terminal::AttendedTerminal;
 use crate::units::Patience;
 
@@ -54,6 +54,8 @@ pub struct Caller {
     /// Session that commands of this caller share without asking for one. It keeps variables and functions. Every
     /// command runs in the directory that it names, or in the engine's.
     pub shared_session: Option<SessionName>,
+    /// Turn of the call among those for the same session. Without one, the call takes it when it begins.
+    pub turn: Option<CallTurn>,
 }
 
 /// Time that a call waits for its command.

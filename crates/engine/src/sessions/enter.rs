@@ -9,11 +9,11 @@ use std::time::Duration;
 
 use bashful_keeper::protocol::{self, FailedStep, Order, Report, SessionCommand, SessionOrder, ShellStart};
 use rustix::io::Errno;
-use tokio::sync::OwnedMutexGuard;
 use tokio::time::{Instant, timeout_at};
 
 use super::about;
 use super::store::{KnownSession, SessionStore, connect, take_end_reason};
+use super::turns::CallTurn;
 use super::{InSession, SessionName, SessionOwner, WhenBusy};
 use crate::backend::{Attached, Outputs, StartError};
 use crate::connection::{Connection, Silence, connect_socket};
@@ -64,19 +64,25 @@ impl Starter {
         plan: &Plan,
         at: &InSession,
         store: &Arc<SessionStore>,
+        turn: &CallTurn,
         turn_by: Option<Instant>,
     ) -> Result<Attached, StartError> {
         let failed = |error| local::explain(plan, error);
         let directory = &at.place;
         let name = at.name.clone();
         let mut entered = Entered { name, is_new: false, lost_before: None, has_others: false, waited: None };
-        let mut turn = SessionTurn::wait(store, directory, turn_by).await?;
-        for _ in 0..TRIES {
+        let mut turn = SessionTurn { call: turn, by: turn_by, waits_since: None };
+        let mut tries = 0;
+        while tries < TRIES {
+            turn.call.reach(directory, turn_by).await?;
             let link = match store.connect(directory) {
+                // An earlier command has lost its shell meanwhile, and comes first.
+                Ok(_) if !turn.call.is_next(directory) => continue,
                 Ok(link) => link,
                 // The session lives, but its backlog of connections is full.
                 Err(error) if error.kind() == io::ErrorKind::TimedOut => return Err(StartError::SessionBusy),
                 Err(_) => {
+                    turn.call.be_first(directory, turn_by).await?;
                     let opened = self.open(plan, at, store, directory).await?;
                     entered.is_new = opened.is_some();
                     entered.has_others = opened.as_ref().is_some_and(|opened| opened.has_others);
@@ -89,13 +95,16 @@ impl Starter {
             // The guard judged the command for that directory, and an earlier command may have left it.
             let expected = (!entered.is_new && at.moves_to.is_none()).then_some(plan.directory.as_path());
             let place = CommandPlace { at, moves_to, expected };
-            match hand_over(link, plan, place, store, turn_by, &mut turn).await? {
+            let handed_over = hand_over(link, plan, place, store, &mut turn).await;
+            match handed_over.inspect_err(|_| turn.call.note_thrown_out())? {
                 HandoverResult::Started(attached) => {
                     entered.waited = turn.waits_since.map(|since| since.elapsed());
+                    turn.call.give_up();
                     return Ok(attached.in_session(entered));
                 }
-                HandoverResult::SessionGone => {}
+                HandoverResult::SessionGone => turn.call.note_thrown_out(),
             }
+            tries += 1;
         }
         Err(StartError::KeeperGone)
     }
@@ -213,29 +222,17 @@ struct CommandPlace<'a> {
     expected: Option<&'a Path>,
 }
 
-/// The turn of a command among those that this program sends to one session.
-///
-/// The keeper's queue has the order in which commands reach it. While a shell starts, there is no queue: commands line
-/// up here, so that they run in the order of their calls.
-struct SessionTurn {
-    /// Held until the keeper has the command in its queue, or has begun it.
-    entrance: Option<OwnedMutexGuard<()>>,
+/// The turn of a command at its session.
+struct SessionTurn<'a> {
+    call: &'a CallTurn,
+    by: Option<Instant>,
     /// Time at which the command was queued. The shell that it waited for may have ended since.
     waits_since: Option<Instant>,
 }
 
-impl SessionTurn {
-    async fn wait(store: &SessionStore, place: &Path, by: Option<Instant>) -> Result<Self, StartError> {
-        let entrance = store.entrance(place).lock_owned();
-        let entrance = match by {
-            Some(by) => timeout_at(by, entrance).await.map_err(|_| StartError::NoTurn)?,
-            None => entrance.await,
-        };
-        Ok(Self { entrance: Some(entrance), waits_since: None })
-    }
-
+impl SessionTurn<'_> {
     fn note_queued(&mut self) {
-        self.entrance = None;
+        self.call.note_queued();
         self.waits_since.get_or_insert_with(Instant::now);
     }
 }
@@ -246,8 +243,7 @@ async fn hand_over(
     plan: &Plan,
     place: CommandPlace<'_>,
     store: &Arc<SessionStore>,
-    turn_by: Option<Instant>,
-    turn: &mut SessionTurn,
+    turn: &mut SessionTurn<'_>,
 ) -> Result<HandoverResult, StartError> {
     let CommandPlace { at, moves_to, expected } = place;
     let failed = |error| local::explain(plan, error);
@@ -289,9 +285,9 @@ async fn hand_over(
         let link = Box::new(KeeperLink::new(link, Keeper::Session, home));
         HandoverResult::Started(Box::new(Attached { link, outputs, pid, session: None, client: None }))
     };
-    match answer(&mut link, turn_by, turn).await {
+    match answer(&mut link, turn).await {
         Ok(Report::Started { pid }) => Ok(attached(link, read, Some(pid))),
-        Ok(Report::Busy) if turn_by.is_some_and(|by| by <= Instant::now()) => Err(StartError::NoTurn),
+        Ok(Report::Busy) if turn.by.is_some_and(|by| by <= Instant::now()) => Err(StartError::NoTurn),
         Ok(Report::Busy) => Err(StartError::SessionBusy),
         Ok(Report::Moved) => Err(StartError::SessionMoved),
         Ok(Report::NotUnderstood) => {
@@ -304,16 +300,17 @@ async fn hand_over(
     }
 }
 
-/// Waits for the first report about a command, however long its turn takes. After `turn_by` it withdraws the command,
-/// and learns which of the two was first.
-async fn answer(link: &mut Connection, turn_by: Option<Instant>, turn: &mut SessionTurn) -> Result<Report, Silence> {
+/// Waits for the first report about a command, however long its turn takes. When the time for that is over it withdraws
+/// the command, and learns which of the two was first.
+async fn answer(link: &mut Connection, turn: &mut SessionTurn<'_>) -> Result<Report, Silence> {
+    let by = turn.by;
     let mut next = async |link: &mut Connection| loop {
         match link.next_awake().await {
             Ok(Report::Waiting) => turn.note_queued(),
             word => return word,
         }
     };
-    if let Some(by) = turn_by {
+    if let Some(by) = by {
         if let Ok(word) = timeout_at(by, next(link)).await {
             return word;
         }

@@ -7,6 +7,7 @@
 mod about;
 mod enter;
 mod store;
+mod turns;
 
 use std::ffi::OsString;
 use std::fmt;
@@ -20,6 +21,7 @@ use crate::environment::Environment;
 pub use enter::Entered;
 pub use store::{EndSessionError, ListSessionsError, NewerSession, SessionEntry, SessionStore};
 pub(crate) use store::{SessionsInUse, working_directory_of};
+pub use turns::CallTurn;
 
 /// Longest name, in characters.
 const LONGEST_NAME: usize = 100;

@@ -6,7 +6,7 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use bashful_keeper::protocol::{self, Order, Report, SessionState};
@@ -17,6 +17,7 @@ use thiserror::Error;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::about::{self, About};
+use super::turns::{CallTurn, CallTurns};
 use super::{SessionLimits, SessionName, SessionOwner};
 use crate::connection::{Connection, connect_socket};
 use crate::old_names;
@@ -50,8 +51,7 @@ pub struct SessionStore {
     tag: String,
     /// Sessions that were started or used here, by their directories.
     known: Mutex<HashMap<PathBuf, KnownSession>>,
-    /// Locks for commands of this program, by the directories of their sessions.
-    entrances: Mutex<HashMap<PathBuf, Weak<tokio::sync::Mutex<()>>>>,
+    turns: Arc<CallTurns>,
     /// Number of engines that use the store.
     users: AtomicUsize,
 }
@@ -167,20 +167,13 @@ impl SessionStore {
             SessionOwner::Engine => format!("{}-{:x}", std::process::id(), began.as_nanos()),
             SessionOwner::User => "user".to_owned(),
         };
-        let (known, entrances) = (Mutex::default(), Mutex::default());
-        Self { directory, limits, owner, tag, known, entrances, users: AtomicUsize::new(0) }
+        let (known, turns) = (Mutex::default(), Arc::default());
+        Self { directory, limits, owner, tag, known, turns, users: AtomicUsize::new(0) }
     }
 
-    /// The lock that commands of this program hold in turn while they reach the session at this place. It is fair.
-    pub(super) fn entrance(&self, place: &Path) -> Arc<tokio::sync::Mutex<()>> {
-        let mut entrances = self.entrances.lock().unwrap_or_else(PoisonError::into_inner);
-        entrances.retain(|_, entrance| entrance.strong_count() > 0);
-        if let Some(entrance) = entrances.get(place).and_then(Weak::upgrade) {
-            return entrance;
-        }
-        let entrance = Arc::default();
-        entrances.insert(place.to_path_buf(), Arc::downgrade(&entrance));
-        entrance
+    /// Takes the next turn among the calls of this program.
+    pub(crate) fn take_turn(&self) -> CallTurn {
+        self.turns.take()
     }
 
     /// Closes the connections to ended sessions, except the one at this place. The sessions stay known.

@@ -18,6 +18,7 @@ use bashful_sys::terminal::Terminal;
 use rustix::io::Errno;
 use tokio::io::unix::AsyncFd;
 
+use crate::call::Caller;
 use crate::engine::{Engine, Options};
 use crate::environment::Environment;
 use crate::plan::Plan;
@@ -119,8 +120,10 @@ async fn run(engine: &Engine, plan: Plan) -> Result<Outcome, NoSnapshot> {
     };
     let engine = engine.with_options(options);
     let checked = engine.check(plan, None).await.map_err(|error| failed(&error))?;
-    let begun =
-        engine.begin(checked, Arc::clone(engine.backend()), None, None).await.map_err(|error| failed(&error))?;
+    let begun = engine
+        .begin(checked, Arc::clone(engine.backend()), None, &Caller::default())
+        .await
+        .map_err(|error| failed(&error))?;
     let (mut run, _handles) = begun.map_err(|error| failed(&error))?;
     run.until_end().await.ok_or_else(|| failed(&Dropped))
 }
