@@ -90,15 +90,15 @@ impl JobTerminal {
             if seen.is_over {
                 return Ok(WaitOver::Ended(Box::new(self.job()?)));
             }
+            // The record comes before the look at the output: the job may write its last lines and end between the two.
+            let ended =
+                if matches!(until, ScreenUntil::End) { Some(self.job()?).filter(JobRecord::is_over) } else { None };
             let is_drawn = self.is_drawn(&seen);
-            if matches!(until, ScreenUntil::End) {
-                let job = self.job()?;
-                // Its shell has ended. Processes that it left may go on writing, so not all of that has to be drawn.
-                if job.is_over() {
-                    let since = *over_since.get_or_insert_with(Instant::now);
-                    if is_drawn || since.elapsed() >= QUIET_AFTER {
-                        return Ok(WaitOver::Ended(Box::new(job)));
-                    }
+            // Its shell has ended. Processes that it left may go on writing, so not all of that has to be drawn.
+            if let Some(job) = ended {
+                let since = *over_since.get_or_insert_with(Instant::now);
+                if is_drawn || since.elapsed() >= QUIET_AFTER {
+                    return Ok(WaitOver::Ended(Box::new(job)));
                 }
             }
             if is_drawn && let Some(over) = self.happened(until, &seen) {
