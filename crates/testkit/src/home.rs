@@ -6,7 +6,7 @@ use std::process::{Child, Command, Output, Stdio};
 
 use tempfile::TempDir;
 
-use crate::{MARK, eventually, survivors};
+use crate::{MARK, eventually, restore_signals, survivors};
 
 /// A home directory and the program that runs in it. All processes of the program carry a mark.
 #[derive(Debug)]
@@ -23,6 +23,7 @@ impl Home {
     ///
     /// Without a temporary directory there is no test.
     pub fn new(program: &str) -> Self {
+        restore_signals();
         let directory = TempDir::with_prefix("bashful-home-").expect("a temporary directory");
         let mark = format!("mark-{}-end", directory.path().display());
         Self { directory, program: program.into(), mark }
@@ -31,6 +32,11 @@ impl Home {
     /// The path of the directory.
     pub fn path(&self) -> &Path {
         self.directory.path()
+    }
+
+    /// The directory of the program, and of the puppet.
+    pub(crate) fn program_directory(&self) -> &Path {
+        self.program.parent().expect("a program is in a directory")
     }
 
     /// The state directory of the program.

@@ -24,6 +24,7 @@ use bashful_engine::{
     Options, Outcome, OutputListener, OutputStream, Patience, Reply, Request, RunError, Running, Script, SessionLimits,
     SessionOwner, SessionStore, SnapshotOptions, Waiting, find_bash,
 };
+use bashful_sys::signal::{Signal, stop_ignoring};
 pub use client_terminal::ProcessTerminals;
 pub use golden::check_golden;
 pub use home::Home;
@@ -54,6 +55,7 @@ impl Place {
     /// Without bash or a temporary directory there is no test.
     pub fn new(puppet: &str) -> Self {
         static COUNT: AtomicU32 = AtomicU32::new(0);
+        restore_signals();
         let directory = TempDir::with_prefix("bashful-test-").expect("a temporary directory");
         let mark = format!("mark-{}-{}-end", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
         let path = std::env::var_os("PATH").expect("tests have a PATH");
@@ -120,6 +122,14 @@ impl Place {
         let path = self.path().join(file);
         assert!(eventually(|| path.exists()), "{file} never came");
         std::fs::read_to_string(&path).expect("it is readable")
+    }
+}
+
+/// Puts the dispositions of signals back. A shell that runs tests in the background ignores some, every child would too,
+/// and bash cannot trap those that are ignored at its start.
+pub fn restore_signals() {
+    for signal in [Signal::INT, Signal::QUIT, Signal::HUP, Signal::TERM] {
+        stop_ignoring(signal);
     }
 }
 

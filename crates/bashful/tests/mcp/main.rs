@@ -2,8 +2,11 @@
 
 mod asking;
 mod condense;
+mod documents;
 mod edges;
 mod notices;
+mod pi_runtime;
+mod pi_tool;
 mod replies;
 mod server;
 mod terminals;

@@ -2,6 +2,7 @@
 //!
 //! Every line of the service that a test reads is checked against `docs/rpc.schema.json`.
 
+mod as_dialect;
 mod asking;
 mod commands;
 mod documents;
@@ -9,6 +10,7 @@ mod events;
 mod faults;
 mod host;
 mod jobs;
+mod own_clients;
 mod schema;
 mod slow;
 

@@ -4,7 +4,7 @@
 //! nothing but loopback), where a scripted model calls tools and writes down every request. The case then asserts on those
 //! requests: they are all that a model ever sees of a reply.
 //!
-//! `cargo xtask agents` runs every case for every agent; `crates/bashful/tests/agents.rs` runs them for two.
+//! `cargo xtask agents` runs every case for every agent; `crates/bashful/tests/agents/agents.rs` runs them for two.
 
 mod agent;
 mod cases;

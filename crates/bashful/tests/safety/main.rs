@@ -1,0 +1,10 @@
+//! What keeps accidents and secrets out, and changes the settings of agents: guard, hooks, redaction, install.
+
+mod approve;
+mod guard;
+mod hooks;
+mod install;
+mod redaction;
+mod withheld;
+
+const BASHFUL: &str = env!("CARGO_BIN_EXE_bashful");

@@ -1,0 +1,13 @@
+//! Everything that outlives a command: jobs, sessions, artifacts, the log, and processes that survive.
+
+mod artifacts;
+mod jobs;
+mod log;
+mod ps;
+mod sessions;
+mod snapshot;
+mod state;
+mod survivors;
+mod versions;
+
+const BASHFUL: &str = env!("CARGO_BIN_EXE_bashful");
