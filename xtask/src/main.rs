@@ -6,6 +6,7 @@ mod cargo;
 mod ci;
 mod condense;
 mod guard;
+mod hunt;
 mod licenses;
 mod oracle;
 mod packages;
@@ -25,6 +26,8 @@ usage: cargo xtask TASK
 
 tasks:
   ci                             all that has to hold before a change goes in
+  ci --hunt [--rounds N] [TEST BINARY...]
+                                 every test many times, on a busy machine and in odd surroundings; takes hours
   licenses                       whether every dependency has a license that we can live with
   workflows                      whether the workflow files are well formed
   rust-version                   whether all name the same oldest Rust, and the code compiles with it
@@ -52,6 +55,7 @@ fn main() -> ExitCode {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let done = match words.split_first() {
         Some((&"ci", [])) => ci::main(),
+        Some((&"ci", [hunt, options @ ..])) if *hunt == "--hunt" => hunt::main(options),
         Some((&"licenses", [])) => licenses::main(),
         Some((&"workflows", [])) => workflows::main(),
         Some((&"rust-version", [])) => rust_version::main(),

@@ -12,3 +12,8 @@ pub(crate) fn data(text: &str) {
 pub(crate) fn talk(text: &str) {
     let _ = io::stderr().lock().write_all(format!("{}\n", text.trim_end()).as_bytes());
 }
+
+/// Writes a line to standard output.
+pub(crate) fn say(line: &str) {
+    data(&format!("{line}\n"));
+}
