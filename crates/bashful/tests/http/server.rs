@@ -66,15 +66,18 @@ impl Server {
     /// A message with some headers more, or other ones, or without them; on a connection of its own.
     #[track_caller]
     pub(crate) fn post(&self, changed: &[(&str, &str)], message: &[u8]) -> Reply {
+        let message = request("POST", "/mcp", &change(self.headers(), changed), message);
         let mut wire = self.connect();
-        wire.send(&request("POST", "/mcp", &change(self.headers(), changed), message));
+        wire.send(&message);
         wire.reply()
     }
 
     /// Sends a request of the second era, and does not wait for the answer.
     pub(crate) fn begin(&self, id: &str, method: &str, params: &Value) -> Wire {
+        // A long message takes its time to be made, and the server has little for a connection that says nothing.
+        let message = self.modern(id, method, params);
         let mut wire = self.connect();
-        wire.send(&self.modern(id, method, params));
+        wire.send(&message);
         wire
     }
 

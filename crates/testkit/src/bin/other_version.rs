@@ -25,7 +25,7 @@ fn main() {
     let Some(kind) = arguments.next() else { return serve_engine() };
     let mut path = || PathBuf::from(arguments.next().expect("a place and fixtures"));
     let (place, fixtures) = (path(), path());
-    let listener = UnixListener::bind(place.join("control")).expect("a socket");
+    let listener = listen_in(&place).expect("a socket");
     let lock = (kind == "job").then(|| take_lock(&place));
     let player = Arc::new(Player {
         messages: Messages::read(&fixtures),
@@ -55,6 +55,15 @@ fn main() {
     loop {
         std::thread::park();
     }
+}
+
+/// Binds the socket of a keeper. Its path may be too long for an address, so it is named from its directory.
+fn listen_in(place: &Path) -> io::Result<UnixListener> {
+    let before = std::env::current_dir()?;
+    std::env::set_current_dir(place)?;
+    let listener = UnixListener::bind("control")?;
+    std::env::set_current_dir(before)?;
+    Ok(listener)
 }
 
 /// Locks the job's lock file, and writes the process id into it.
