@@ -92,9 +92,8 @@ impl CommandWatch {
         asked.then_some(Event::StopAsked(StopReason::KeeperSignaled)).into_iter().collect()
     }
 
-    /// Follows the orders of clients connected to the job's socket. They may stop or signal the job and close its
-    /// standard input.
-    fn follow_clients(&mut self) -> Vec<Event> {
+    /// Accepts the clients that have connected to the job's socket.
+    pub(super) fn accept_clients(&mut self) {
         while let Some(socket) = self.record.as_ref().and_then(Record::accept) {
             if self.clients.len() == MOST_CLIENTS {
                 // The oldest client is dropped. It can connect again, and a client that wants to stop the job gets
@@ -103,6 +102,12 @@ impl CommandWatch {
             }
             self.clients.push(EngineLink::new(socket));
         }
+    }
+
+    /// Follows the orders of clients connected to the job's socket. They may stop or signal the job and close its
+    /// standard input.
+    fn follow_clients(&mut self) -> Vec<Event> {
+        self.accept_clients();
         let mut orders = Vec::new();
         let mut is_answered = self.is_answered();
         for client in &mut self.clients {

@@ -368,8 +368,10 @@ impl CommandWatch {
         }
     }
 
-    /// Sends a report to the engine and every client.
+    /// Sends a report to the engine and every client. The record has it already: a client that connects later reads it
+    /// there, and one that has connected before may have read the old one, also if nobody has accepted it yet.
     fn report_to_all(&mut self, report: &Report) {
+        self.accept_clients();
         for link in std::iter::once(&mut self.link).chain(&mut self.clients) {
             link.send(report);
         }

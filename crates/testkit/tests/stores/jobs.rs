@@ -619,3 +619,26 @@ async fn a_sweep_leaves_alone_what_is_made_meanwhile() {
     sweeps.join().expect("it removes nothing");
     assert_eq!(jobs.list().expect("a list").len(), 40);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_waiter_hears_of_a_shell_that_leaves_something() {
+    let place = Place::new(PUPPET);
+    let (engine, jobs) = (place.engine(), place.options.jobs.clone().expect("a store"));
+    for _ in 0..40 {
+        let job = engine.started_job(request("\"$PUPPET\" hold & exit 4")).await.expect("it starts");
+        // One of them comes just when the shell ends: before the record has that, and after everybody was told.
+        let waits: Vec<_> = (0..8)
+            .map(|_| {
+                let (jobs, id) = (Arc::clone(&jobs), job.id);
+                tokio::spawn(async move { tokio::time::timeout(WIDE, jobs.wait(id)).await })
+            })
+            .collect();
+        for wait in waits {
+            let job = wait.await.expect("no panic").expect("it comes back").expect("a record");
+            assert!(matches!(job.state, JobState::Left { .. }), "{:?}", job.state);
+        }
+        jobs.stop(job.id, Stop::Ask).await.expect("it is told");
+        gone(&jobs, job.id).await;
+    }
+    place.check_nothing_survives();
+}
