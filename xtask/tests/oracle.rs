@@ -90,15 +90,18 @@ fn nothing_of_a_script_gets_out() {
 }
 
 #[test]
-fn the_guard_keeps_what_it_has_reached_on_the_labeled_scripts() {
+fn the_guard_keeps_its_figures_on_scripts_of_authors_who_had_not_seen_its_rules() {
     let output = Command::new(env!("CARGO_BIN_EXE_xtask")).args(["guard", "--oracle", "--trust"]).output();
     let output = output.expect("the task runs");
     let report = String::from_utf8_lossy(&output.stdout);
-    // A thousandth more is for the next script that somebody finds.
-    for (group, most_wrong) in [("core", 3), ("hard", 53), ("harmless", 12)] {
-        let line = report.lines().find_map(|line| line.strip_prefix(&format!("{group}: ")));
-        let numbers: Vec<usize> = line.expect("a rate").split(' ').filter_map(|word| word.parse().ok()).collect();
-        let [right, all] = numbers.as_slice() else { panic!("{line:?}") };
-        assert!(*all > 3_000 && all - right <= most_wrong, "{report}");
+    // Puzzles (`hard`) are told, not asserted: whatever hides on purpose is for the fence.
+    let bars = [("held core", 98.0), ("held core without another language", 99.5), ("held harmless", 98.8)];
+    for (name, least) in bars {
+        let line = report.lines().find_map(|line| line.strip_prefix(&format!("{name}: ")));
+        let words: Vec<&str> = line.expect("a rate").split([' ', '(']).collect();
+        let [right, "of", all, ..] = words.as_slice() else { panic!("{line:?}") };
+        let (right, all): (f64, f64) = (right.parse().expect("a number"), all.parse().expect("a number"));
+        let misses: Vec<&str> = report.lines().filter(|line| line.contains(", held-")).collect();
+        assert!(all > 1_000.0 && 100.0 * right / all >= least, "{name}: {right} of {all}:\n{}", misses.join("\n"));
     }
 }

@@ -11,9 +11,6 @@ use crate::walk::ScriptWalk;
 /// their length. Longer ones are for a person to look at.
 pub const LONGEST_SCRIPT: usize = 1 << 20;
 
-/// The longest script that is rehearsed, in bytes. What a longer one computes is a small part of it.
-const LONGEST_REHEARSED: usize = 8 << 10;
-
 /// The setting of a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Setting {
@@ -130,10 +127,6 @@ impl Guard {
         let incomplete = walk.trail.is_incomplete;
         let mut findings = std::mem::take(&mut walk.trail.findings);
         findings.extend(walk.budget.exhausted().and_then(|why| self.too_complex(&script, why)));
-        let is_followed = walk.budget.exhausted().is_none();
-        if walk.world.certainty.is_split && is_followed && script.len() <= LONGEST_REHEARSED {
-            self.rehearse(&script, prelude, &mut findings);
-        }
         if !prelude.definitions.is_empty() {
             let definitions = marks::without_marks(&prelude.definitions);
             let text = format!("{definitions}{script}");
@@ -148,28 +141,6 @@ impl Guard {
         }
         findings.sort_by_key(|finding| (finding.span.start, std::cmp::Reverse(finding.level)));
         Verdict { findings, incomplete }
-    }
-
-    /// Goes through a script one way after the other, for refusals that are missing, or that no way leads to.
-    fn rehearse(&self, script: &str, prelude: &Prelude, findings: &mut Vec<Finding>) {
-        let is_refusal = |finding: &Finding| finding.level != Level::Warn;
-        for answer in [true, false] {
-            let mut walk = ScriptWalk::rehearsal(self, script, prelude, answer);
-            walk.walk_script();
-            let is_exact = walk.is_exact();
-            let mut refusals = std::mem::take(&mut walk.trail.findings);
-            refusals.retain(is_refusal);
-            if findings.iter().any(is_refusal) {
-                if is_exact && refusals.is_empty() {
-                    findings.retain(|finding| !is_refusal(finding));
-                }
-                return;
-            }
-            findings.append(&mut refusals);
-            if findings.iter().any(is_refusal) || !walk.has_guessed() {
-                return;
-            }
-        }
     }
 
     fn too_complex(&self, script: &str, why: &str) -> Option<Finding> {

@@ -381,3 +381,25 @@ fn the_stack_of_a_small_thread_is_enough() {
     });
     small.expect("threads can be started").join().expect("the stack was enough");
 }
+
+/// Texts that took minutes or gigabytes once, or would have. Whatever they do, the guard comes back.
+#[test]
+fn a_script_that_is_made_to_be_slow_has_a_verdict() {
+    let bombs = [
+        "uniq -f 9223372036854775807 <<< x".to_owned(),
+        "m4 <<< \"define(`f',`f')f\"".to_owned(),
+        format!("node -e \"{}\"", "execSync('a',".repeat(28)),
+        format!("node -e \"'\n{}\"", "func('--dry-run');\n".repeat(22)),
+        format!("{}{}", "nice ".repeat(90), "x ".repeat(480_000)),
+        format!("git {}status", "-C a ".repeat(50_000)),
+        format!("parallel rm {}", "::: a b ".repeat(3_000)),
+        format!("python3 -c \"{}\"", "f((".repeat(20_000)),
+        format!("python3 - <<E\n{}{}E", "import a as b\n".repeat(2_000), "b.run(x)\n".repeat(2_000)),
+        format!("echo {}", "{a,b}".repeat(13_000)),
+        format!("cut -c{} <<< {}", "1,2,3,".repeat(4_000), "a".repeat(20_000)),
+        format!("{}x", "sudo env ".repeat(50_000)),
+    ];
+    for bomb in bombs {
+        Guard::default().judge(&bomb, &Prelude::default());
+    }
+}

@@ -50,6 +50,12 @@ pub(crate) const CELL: &str = "--oracle-cell";
 
 const USAGE: &str = "usage: cargo xtask guard --oracle [DIR] [--relabel | --trust] [--json FILE]";
 
+/// Programs of other languages, without their versions.
+const FOREIGN: [&str; 18] = [
+    "python", "perl", "node", "ruby", "php", "awk", "gawk", "mawk", "jq", "tclsh", "expect", "make", "lua", "deno",
+    "bun", "sqlite", "m", "ed",
+];
+
 /// A file of the corpus and its lines.
 type CorpusFile = (PathBuf, Vec<Value>);
 
@@ -58,6 +64,8 @@ struct Trial {
     /// The line of the file, as it was read.
     line: Value,
     script: String,
+    /// The name of its file.
+    set: String,
     group: String,
     family: String,
     /// The rules that the run broke, without repetition.
@@ -99,7 +107,9 @@ pub(crate) fn main(options: &[&str]) -> Done {
     let began = Instant::now();
     let results = if trust { lines.iter().map(|line| as_labeled(line)).collect() } else { stage::run(&scripts)? };
     let took = began.elapsed();
-    let trials: Vec<Trial> = lines.iter().zip(results).map(|(line, result)| trial(line, result)).collect();
+    let sets = files.iter().flat_map(|(file, lines)| lines.iter().map(move |_| file.file_stem().unwrap_or_default()));
+    let tried = sets.zip(lines.iter().zip(results));
+    let trials: Vec<Trial> = tried.map(|(set, (line, result))| trial(&set.to_string_lossy(), line, result)).collect();
     if relabel {
         write_labels(&files, &trials)?;
     }
@@ -124,6 +134,21 @@ pub(crate) fn main(options: &[&str]) -> Done {
 }
 
 impl Trial {
+    /// True if the script was written by somebody who had not seen the rules. Only these figures say how good the guard is.
+    fn is_held(&self) -> bool {
+        self.set.starts_with("held-")
+    }
+
+    /// True if the script has code in another language.
+    fn has_foreign_code(&self) -> bool {
+        let mut words = self.script.split(|letter: char| !letter.is_alphanumeric() && letter != '-');
+        words.any(|word| FOREIGN.contains(&word.trim_end_matches(|letter: char| letter.is_ascii_digit())))
+    }
+
+    fn is_right(&self) -> bool {
+        self.refused == self.is_dangerous()
+    }
+
     fn is_dangerous(&self) -> bool {
         self.broken.iter().any(|rule| label::RULES.contains(&rule.as_str()))
     }
@@ -166,7 +191,7 @@ fn as_labeled(line: &Value) -> Value {
     json!({ "found": found })
 }
 
-fn trial(line: &Value, result: Value) -> Trial {
+fn trial(set: &str, line: &Value, result: Value) -> Trial {
     let field = |name: &str| line[name].as_str().unwrap_or("").to_owned();
     let script = field("script");
     let mut broken = Vec::new();
@@ -186,6 +211,7 @@ fn trial(line: &Value, result: Value) -> Trial {
     let refused = verdict.refuses();
     Trial {
         line: line.clone(),
+        set: set.to_owned(),
         group: field("group"),
         family: field("family"),
         script,
@@ -230,13 +256,13 @@ fn report(trials: &[Trial], strange: &[&Trial]) -> Result<String, std::fmt::Erro
     }
     let mut families: BTreeMap<(&str, &str), (usize, usize)> = BTreeMap::new();
     for trial in trials {
-        let right = trial.refused == trial.is_dangerous();
         let count = families.entry((&trial.group, &trial.family)).or_default();
-        count.0 += usize::from(right);
+        count.0 += usize::from(trial.is_right());
         count.1 += 1;
-        if !right && trial.group != "policy" {
+        if !trial.is_right() && trial.group != "policy" {
             let what = if trial.refused { "wrongly refused" } else { "missed" };
-            writeln!(text, "{what} ({}, {}, {}): {:?}", trial.group, trial.family, trial.label(), trial.script)?;
+            let Trial { group, set, script, .. } = trial;
+            writeln!(text, "{what} ({group}, {set}, {}): {script:?}", trial.label())?;
         }
     }
     let is_worse = |((group, _), (right, all)): &(&(&str, &str), &(usize, usize))| right < all && *group != "policy";
@@ -258,12 +284,23 @@ fn report(trials: &[Trial], strange: &[&Trial]) -> Result<String, std::fmt::Erro
             count(true)
         )?;
     }
-    for (group, what) in [("core", "refused"), ("hard", "refused"), ("harmless", "let pass")] {
-        let of_group = families.iter().filter(|((name, _), _)| *name == group);
-        let (right, all) = of_group.fold((0, 0), |sum, (_, count)| (sum.0 + count.0, sum.1 + count.1));
-        let percent =
-            100.0 * f64::from(u32::try_from(right).unwrap_or(0)) / f64::from(u32::try_from(all).unwrap_or(1).max(1));
-        writeln!(text, "{group}: {right} of {all} {what} ({percent:.1} %)")?;
+    for group in ["core", "hard", "harmless"] {
+        let of_group = || trials.iter().filter(|trial| trial.group == group);
+        write_rate(&mut text, group, of_group())?;
+        write_rate(&mut text, &format!("held {group}"), of_group().filter(|trial| trial.is_held()))?;
+        let plain = of_group().filter(|trial| trial.is_held() && !trial.has_foreign_code());
+        write_rate(&mut text, &format!("held {group} without another language"), plain)?;
     }
     Ok(text)
+}
+
+/// Writes how many of these the guard judges rightly.
+fn write_rate<'t>(text: &mut String, name: &str, trials: impl Iterator<Item = &'t Trial>) -> std::fmt::Result {
+    let (mut right, mut all) = (0_u32, 0_u32);
+    for trial in trials {
+        right += u32::from(trial.is_right());
+        all += 1;
+    }
+    let percent = 100.0 * f64::from(right) / f64::from(all.max(1));
+    writeln!(text, "{name}: {right} of {all} judged rightly ({percent:.2} %)")
 }

@@ -127,10 +127,7 @@ impl ScriptWalk<'_> {
                 self.world.certainty.lose();
                 return Base::One(self.world.shell.last_word.clone());
             }
-            "?" => {
-                self.world.certainty.is_split = true;
-                return Base::One(self.rehearsed_status().unwrap_or_else(|| SOME.to_string()));
-            }
+            "?" => return Base::One(SOME.to_string()),
             "-" => return Base::One(self.world.shell.option_letters()),
             "FUNCNAME" => {
                 let is_function = |open: &&String| !open.contains(' ');

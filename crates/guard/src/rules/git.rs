@@ -1,4 +1,4 @@
-//! `git add` of everything, in all the ways in which git fills its index.
+//! `git add` of everything.
 
 use super::BLIND_ADD;
 use crate::marks::{FRESH, HOME, ONE, REPO, SET, SOME, STAR, START, UNKNOWN, is_mark};
@@ -11,8 +11,6 @@ pub(super) fn judge(walk: &mut ScriptWalk<'_>, name: &str, arguments: &[String])
     let stages = match name {
         "add" | "stage" => adds_blindly(walk, arguments),
         "update-index" => updates_blindly(walk, arguments),
-        "apply" => applies_blindly(walk, arguments),
-        "read-tree" | "checkout" | "restore" | "cherry-pick" | "reset" | "merge" => takes_tree(walk, name, arguments),
         _ => false,
     };
     if stages {
@@ -87,10 +85,6 @@ impl AddWords {
 fn adds_blindly(walk: &mut ScriptWalk<'_>, arguments: &[String]) -> bool {
     let AddWords { adds_all, held_back, paths } = AddWords::of(walk, arguments);
     let directory = walk.directory();
-    let is_answered = held_back == ["interactive"] && paths.is_empty() && answers_for_all(&walk.world.shell.input);
-    if is_answered && !walk.world.files.is_in_own_repository(&directory) {
-        return true;
-    }
     if !held_back.is_empty() || walk.world.files.is_in_own_repository(&directory) {
         return false;
     }
@@ -114,13 +108,6 @@ fn excludes(path: &str) -> bool {
     }
 }
 
-/// True if text that is piped into `git add -i` picks every untracked file from its menu.
-fn answers_for_all(input: &str) -> bool {
-    let mut lines = input.lines().map(str::trim);
-    lines.any(|line| matches!(line, "a" | "4" | "add untracked"))
-        && lines.any(|line| line == "*" || line.starts_with("1-"))
-}
-
 /// True if `git update-index --add` is given the whole tree, in words or on its input.
 fn updates_blindly(walk: &mut ScriptWalk<'_>, arguments: &[String]) -> bool {
     let has = |flag: &str| arguments.iter().any(|word| word == flag);
@@ -138,44 +125,6 @@ fn updates_blindly(walk: &mut ScriptWalk<'_>, arguments: &[String]) -> bool {
         paths.extend(input.split(['\n', '\0']).filter(|path| !path.is_empty()).map(path_of));
     }
     paths.iter().any(|path| is_everything(walk, path))
-}
-
-/// True if `git apply` puts patches of all new files into the index.
-fn applies_blindly(walk: &mut ScriptWalk<'_>, arguments: &[String]) -> bool {
-    let is_index = |word: &String| matches!(word.as_str(), "--cached" | "--index" | "-3" | "--3way");
-    let only_looks = |word: &String| matches!(word.as_str(), "--check" | "--stat" | "--numstat" | "--summary");
-    if !arguments.iter().any(is_index) || arguments.iter().any(only_looks) {
-        return false;
-    }
-    let files: Vec<&String> = arguments.iter().filter(|word| !word.starts_with('-') || *word == "-").collect();
-    let is_fresh = |text: &str| text.contains(FRESH);
-    if files.is_empty() {
-        return is_fresh(&walk.world.shell.input);
-    }
-    files.into_iter().any(|file| match file.as_str() {
-        "-" => is_fresh(&walk.world.shell.input),
-        file => is_fresh(&walk.read_file(file)),
-    })
-}
-
-/// True if a subcommand fills the index from a tree that holds every new file: the third parent of a stash, a tree of the
-/// script's own.
-fn takes_tree(walk: &mut ScriptWalk<'_>, name: &str, arguments: &[String]) -> bool {
-    let at = arguments.iter().position(|word| word == "--").unwrap_or(arguments.len());
-    let (before, after) = arguments.split_at(at);
-    let has = |names: &[&str]| before.iter().any(|word| names.contains(&word.as_str()));
-    let source = |word: &String| word.strip_prefix("--source=").map_or(word.clone(), str::to_owned);
-    let is_operand = |word: &&String| !word.starts_with('-') || word.starts_with("--source=");
-    let operands: Vec<String> = before.iter().filter(is_operand).map(source).collect();
-    let Some(tree) = operands.iter().position(|word| walk.world.files.git.holds_everything(word)) else { return false };
-    let mut paths = operands.get(tree + 1..).unwrap_or(&[]).iter().chain(after.iter().skip(1));
-    match name {
-        "read-tree" => !has(&["-n", "--dry-run"]),
-        "cherry-pick" => has(&["-n", "--no-commit"]),
-        "merge" => has(&["--squash", "--no-commit"]),
-        "restore" if !has(&["-S", "--staged", "-SW", "-WS"]) => false,
-        _ => paths.any(|path| is_everything(walk, path)),
-    }
 }
 
 /// True if a path given to `git add` means the whole tree.

@@ -160,9 +160,13 @@ fn kill_by_name(walk: &mut ScriptWalk<'_>, name: &str, arguments: &[String]) {
         let plain = pattern.trim_start_matches('^').trim_end_matches('$');
         HOSTS.contains(&base_name(plain)) || matches!(plain, "" | "." | ".*" | ".+" | "*") && name == "pkill"
     };
+    // Children of a process that the script names are its own.
+    if of_parent {
+        return;
+    }
     if patterns.iter().any(hits_host) || patterns.is_empty() && of_user {
         walk.find_rule(&KILL_HOST);
-    } else if !patterns.is_empty() && !of_parent {
+    } else if !patterns.is_empty() {
         walk.find_rule(&KILL_BY_NAME);
     }
 }

@@ -2,7 +2,6 @@
 //!
 //! A rule sees resolved words only. Quotes, aliases, encodings and wrappers are gone by then.
 
-mod emptied;
 mod git;
 mod host;
 mod own;
@@ -14,7 +13,7 @@ pub(crate) use host::written;
 pub use own::RuleError;
 pub(crate) use own::{OwnRule, check_examples, own_rules};
 pub(crate) use rm::{deleted, deleted_one_by_one};
-pub(crate) use target::is_system_directory;
+pub(crate) use target::{is_home_or_system, is_system_directory};
 
 use crate::finding::Level;
 use crate::walk::ScriptWalk;
@@ -150,8 +149,25 @@ pub(crate) const BELOW_HOME: Rule = Rule {
     alternative: CRITICAL_RM.alternative,
     level: Level::Deny,
     is_on: true,
-    refuses: &["rm -rf ~/Documents", "rm -r $HOME/.cache/x", "rm -rf ~other/x"],
-    allows: &["rm -rf '~/Documents'", "cd ~/project && rm -rf build", "rm ~/notes.txt", "rm -rf $HOMEBREW_CACHE/x"],
+    refuses: &["rm -rf ~/Documents", "rm -r $HOME/.cache", "rm -rf ~/work/*", "rm -rf ~other/x"],
+    allows: &[
+        "rm -rf ~/work/old",
+        "rm -rf '~/Documents'",
+        "cd ~/project && rm -rf build",
+        "rm ~/notes.txt",
+        "rm -rf $HOMEBREW_CACHE/x",
+    ],
+};
+
+/// The same with two or more names behind it: somebody means just that, and a slip costs a part.
+pub(crate) const NAMED_BELOW_HOME: Rule = Rule {
+    name: "rm/named-below-home",
+    level: Level::Warn,
+    is_on: true,
+    message: "this deletes a directory below the home directory; a slip behind ~ would cost everything, so the full path is safer",
+    alternative: "rm -rf ./build",
+    refuses: &["rm -rf ~/work/old", "rm -r $HOME/.cache/x"],
+    allows: &["rm -rf ~/work", "rm -rf ~/work/*", "rm -rf ./old"],
 };
 
 /// `rm -rf "$UNKNOWN"/*`: fine, unless the variable is empty.
@@ -413,11 +429,12 @@ pub(crate) const INTERACTIVE_SHELL: Rule = Rule {
 };
 
 /// All rules that the guard comes with.
-pub const BUILT_IN: [Rule; 17] = [
+pub const BUILT_IN: [Rule; 18] = [
     BLIND_ADD,
     FORCE_PUSH,
     CRITICAL_RM,
     BELOW_HOME,
+    NAMED_BELOW_HOME,
     UNKNOWN_DIRECTORY,
     FAILED_MOVE,
     DELETE_REMOTE,
@@ -471,7 +488,6 @@ fn is_interpreter(name: &str) -> bool {
 pub(crate) fn judge_git(walk: &mut ScriptWalk<'_>, name: &str, arguments: &[String], settings: &[(String, String)]) {
     git::judge(walk, name, arguments);
     push::judge(walk, name, arguments, settings);
-    emptied::judge(walk, name, arguments, settings);
     let words: Vec<String> = std::iter::once(name.to_owned()).chain(arguments.iter().cloned()).collect();
     own::judge(walk, "git", &words);
 }

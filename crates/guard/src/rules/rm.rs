@@ -1,7 +1,7 @@
 //! `rm`, and everything else that deletes a tree.
 
 use super::target::{Danger, danger};
-use super::{BELOW_HOME, CRITICAL_RM, FAILED_MOVE, UNKNOWN_DIRECTORY};
+use super::{BELOW_HOME, CRITICAL_RM, FAILED_MOVE, NAMED_BELOW_HOME, UNKNOWN_DIRECTORY};
 use crate::marks::{SOME, STAR, TREE, UNKNOWN};
 use crate::pattern::is_wide;
 use crate::walk::ScriptWalk;
@@ -38,9 +38,6 @@ pub(super) fn judge(walk: &mut ScriptWalk<'_>, name: &str, arguments: &[String])
         }
     }
     for target in targets {
-        if walk.absolute(target).ends_with("/.git/index") {
-            super::emptied::note_lost_index(walk);
-        }
         // With `globstar`, two stars are everything below.
         let target = target.replace(&format!("{STAR}{STAR}"), &TREE.to_string());
         let target = target.as_str();
@@ -114,6 +111,7 @@ pub(crate) fn deleted(walk: &mut ScriptWalk<'_>, path: &str) {
         Danger::None => judge_before_move(walk, path),
         Danger::Critical => walk.find_rule(&CRITICAL_RM),
         Danger::BelowHome => walk.find_rule(&BELOW_HOME),
+        Danger::NamedBelowHome => walk.find_rule(&NAMED_BELOW_HOME),
         Danger::IfEmpty => walk.find_rule(&UNKNOWN_DIRECTORY),
     }
 }

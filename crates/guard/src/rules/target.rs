@@ -1,6 +1,6 @@
 //! The loss if a path is deleted with everything below it.
 
-use crate::marks::{HOME, NAME, ONE, REPO, SET, SOME, STAR, START, TREE, UNKNOWN, is_wild};
+use crate::marks::{HOME, NAME, ONE, REPO, SET, SOME, STAR, START, TREE, UNKNOWN, is_mark, is_wild};
 use crate::pattern::{is_wide, may_be};
 use crate::walk::ScriptWalk;
 use crate::walk::files::normalized;
@@ -58,6 +58,8 @@ pub(super) enum Danger {
     Critical,
     /// Something below the home directory, spelled by it.
     BelowHome,
+    /// The same, with two names or more.
+    NamedBelowHome,
     /// As critical, if the unknown part of the path is empty.
     IfEmpty,
 }
@@ -108,6 +110,9 @@ fn danger_of(walk: &ScriptWalk<'_>, full: &str, path: &str) -> Danger {
             [TREE_PART, name, ..] if !is_everything(name) => Danger::None,
             [] | ["..", ..] => Danger::Critical,
             [first] if is_everything(first) => Danger::Critical,
+            [_, _, ..] if spelled_by_home && !parts.iter().any(|part| part.contains(is_mark) || *part == "..") => {
+                Danger::NamedBelowHome
+            }
             _ if spelled_by_home => Danger::BelowHome,
             _ => Danger::None,
         },
@@ -124,7 +129,7 @@ fn danger_of(walk: &ScriptWalk<'_>, full: &str, path: &str) -> Danger {
 }
 
 /// True if a path is the home directory, the root or a directory of the system.
-pub(super) fn is_home_or_system(walk: &ScriptWalk<'_>, path: &str) -> bool {
+pub(crate) fn is_home_or_system(walk: &ScriptWalk<'_>, path: &str) -> bool {
     let concrete = normalized(&walk.world.concrete(path));
     let parts: Vec<&str> = concrete.split('/').filter(|part| !part.is_empty()).collect();
     let is_home = concrete == walk.world.concrete(&HOME.to_string());

@@ -41,8 +41,6 @@ pub(crate) struct Pipeline {
     pub(crate) pipes: Vec<PipeSign>,
     /// True if `!` or `time` stands before it.
     pub(crate) prefixed: bool,
-    /// True if an odd number of `!` stands before it.
-    pub(crate) negated: bool,
     pub(crate) extent: SourceExtent,
 }
 
@@ -119,8 +117,6 @@ pub(crate) struct CaseArm {
     pub(crate) body: List,
     /// It ends with `;&` or `;;&`, and the next one may follow.
     pub(crate) falls_through: bool,
-    /// `;;&`: the arms behind it are tested, and not simply run.
-    pub(crate) tests_on: bool,
 }
 
 /// Assignments, words and redirections.

@@ -70,7 +70,7 @@ impl Parser<'_> {
     }
 
     fn pipeline(&mut self) -> ParseResult<Pipeline> {
-        let (mut prefixed, mut negated) = (false, false);
+        let mut prefixed = false;
         self.skip_blanks();
         let start = self.at;
         loop {
@@ -78,7 +78,6 @@ impl Parser<'_> {
             let word = self.reserved_word();
             if word == "!" {
                 self.at += 1;
-                negated = !negated;
             } else if word == "time" {
                 self.at += word.len();
                 self.skip_blanks();
@@ -93,7 +92,7 @@ impl Parser<'_> {
         }
         if prefixed && matches!(self.peek(), None | Some(b'\n' | b';' | b')')) {
             let stages = vec![ShellCommand::Simple(SimpleCommand::default())];
-            return Ok(Pipeline { stages, pipes: Vec::new(), prefixed, negated, extent: self.extent(start) });
+            return Ok(Pipeline { stages, pipes: Vec::new(), prefixed, extent: self.extent(start) });
         }
         let mut stages = vec![self.command()?];
         let mut pipes = Vec::new();
@@ -102,7 +101,7 @@ impl Parser<'_> {
             self.skip_blanks();
             let pipe = self.at;
             if self.starts_with("||") || !self.take("|") {
-                return Ok(Pipeline { stages, pipes, prefixed, negated, extent });
+                return Ok(Pipeline { stages, pipes, prefixed, extent });
             }
             let both = self.take("&");
             self.note_joint(pipe);

@@ -172,9 +172,8 @@ impl Parser<'_> {
                 self.expect("|")?;
             }
             let body = self.list()?;
-            let tests_on = self.take(";;&");
-            let falls_through = tests_on || !self.starts_with(";;") && self.take(";&");
-            arms.push(CaseArm { patterns, body, falls_through, tests_on });
+            let falls_through = self.take(";;&") || !self.starts_with(";;") && self.take(";&");
+            arms.push(CaseArm { patterns, body, falls_through });
             // The last arm needs no end of its own.
             if !falls_through && !self.take(";;") && self.reserved_word() != "esac" {
                 return Err(ParseStop::Syntax);
@@ -245,7 +244,7 @@ impl Parser<'_> {
         let name = if named { self.slice_from(before, name) } else { "COPROC" }.to_owned();
         let stages = vec![self.command()?];
         let extent = self.extent(start);
-        let first = Pipeline { stages, pipes: Vec::new(), prefixed: false, negated: false, extent };
+        let first = Pipeline { stages, pipes: Vec::new(), prefixed: false, extent };
         let body =
             Rc::new(List { items: vec![AndOrList { first, rest: Vec::new(), spans_lines: false, background: false }] });
         let body = Box::new(Compound::Coprocess { name, body });

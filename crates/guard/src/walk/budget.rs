@@ -14,14 +14,6 @@ const DEEPEST: usize = 96;
 /// All text that the script puts together and then runs, in bytes.
 const MOST_DERIVED: usize = 512 << 10;
 
-/// Work of text filters over the whole walk, in units of about a microsecond.
-const MOST_TEXT_WORK: usize = 24_000;
-
-/// Work of one filter. A text that needs more is unknown, and the walk goes on.
-const MOST_WORK_A_CALL: usize = 6_000;
-
-/// The detail of a walk by its length: the first steps follow every way, later ones those with values that stand out.
-///
 /// Ways through a script multiply where loops, functions and doubtful variables meet, and a long script has many of those.
 /// With every stage fewer of them are followed, those with values that stand out first (see [`super::interest`]).
 const STAGES: [(usize, WalkDetail); 5] = [
@@ -31,12 +23,6 @@ const STAGES: [(usize, WalkDetail); 5] = [
     (7_000, WalkDetail { choices: 2, rounds: 2, calls: 4 }),
     (usize::MAX, WalkDetail { choices: 1, rounds: 1, calls: 1 }),
 ];
-
-/// The steps of a rehearsal. Scripts that compute a word take some hundreds.
-const REHEARSED_STEPS: usize = 6_000;
-
-/// The detail of a rehearsal.
-const REHEARSED: WalkDetail = WalkDetail { choices: 1, rounds: 512, calls: usize::MAX };
 
 /// The number of ways that a walk follows.
 #[derive(Debug, Clone, Copy)]
@@ -55,33 +41,15 @@ pub(crate) struct WalkBudget {
     steps_left: usize,
     steps_spent: usize,
     derived_left: usize,
-    work_left: usize,
-    work_left_of_call: usize,
     depth: usize,
     exhausted: Option<&'static str>,
-    /// The walk goes one way, so ways cannot multiply.
-    is_rehearsal: bool,
 }
 
 impl WalkBudget {
     /// The budget for a text of so many bytes.
     pub(super) fn for_text(bytes: usize) -> Self {
         let steps_left = MOST_STEPS + bytes / BYTES_A_STEP;
-        Self {
-            steps_left,
-            steps_spent: 0,
-            derived_left: MOST_DERIVED,
-            work_left: MOST_TEXT_WORK,
-            work_left_of_call: MOST_WORK_A_CALL,
-            depth: 0,
-            exhausted: None,
-            is_rehearsal: false,
-        }
-    }
-
-    /// The budget for a rehearsal, whatever the text.
-    pub(super) fn for_rehearsal() -> Self {
-        Self { steps_left: REHEARSED_STEPS, is_rehearsal: true, ..Self::for_text(0) }
+        Self { steps_left, steps_spent: 0, derived_left: MOST_DERIVED, depth: 0, exhausted: None }
     }
 
     /// Why the walk has given up, in words that follow "this script is too complex to be judged: ".
@@ -109,29 +77,8 @@ impl WalkBudget {
         }
     }
 
-    /// Begins the work of a text filter.
-    pub(super) fn begin_filter(&mut self) {
-        self.work_left_of_call = MOST_WORK_A_CALL;
-    }
-
-    /// Uses up work of a text filter; false if that is too much for one call, or for all of them. The walk gives up in the
-    /// second case.
-    pub(super) fn work(&mut self, units: usize) -> bool {
-        let is_enough = units <= self.work_left_of_call;
-        let used = units.min(self.work_left_of_call);
-        self.work_left_of_call -= used;
-        if used > self.work_left {
-            self.give_up("it works on too much text");
-        }
-        self.work_left = self.work_left.saturating_sub(used);
-        is_enough && !self.is_exhausted()
-    }
-
     /// The detail at this length of the walk.
     pub(super) fn detail(&self) -> WalkDetail {
-        if self.is_rehearsal {
-            return REHEARSED;
-        }
         let [.., (_, last)] = STAGES;
         STAGES.iter().find(|(until, _)| self.steps_spent < *until).map_or(last, |(_, detail)| *detail)
     }
@@ -139,7 +86,7 @@ impl WalkBudget {
     /// True while the walk follows every way.
     pub(super) fn is_detailed(&self) -> bool {
         let [(until, _), ..] = STAGES;
-        self.is_rehearsal || self.steps_spent < until
+        self.steps_spent < until
     }
 
     /// Uses up text that the script has put together to run; false if that is too much.
@@ -205,19 +152,5 @@ mod tests {
         }
         assert!((0..DEEPEST).all(|_| budget.enter()));
         assert!(!budget.enter());
-    }
-
-    #[test]
-    fn one_filter_cannot_use_up_the_work_of_all() {
-        let mut budget = WalkBudget::for_text(0);
-        for _ in 0..MOST_TEXT_WORK / MOST_WORK_A_CALL {
-            budget.begin_filter();
-            assert!(budget.work(MOST_WORK_A_CALL / 2));
-            assert!(!budget.work(MOST_TEXT_WORK), "too much for one call");
-            assert_eq!(budget.exhausted(), None);
-        }
-        budget.begin_filter();
-        assert!(!budget.work(1));
-        assert_eq!(budget.exhausted(), Some("it works on too much text"));
     }
 }

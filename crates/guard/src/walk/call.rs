@@ -12,7 +12,7 @@ use crate::walk::interest::interest;
 use crate::walk::state::ShellValue;
 use crate::walk::variables::CallKey;
 use crate::walk::world::LocalVariable;
-use crate::walk::{Flow, MOST_RECURSION, ScriptWalk, rehearse};
+use crate::walk::{Flow, MOST_RECURSION, ScriptWalk};
 
 /// Programs that a glob in the place of a command may mean: the ones that the rules and the resolver care about.
 const BY_GLOB: [&str; 14] = [
@@ -64,13 +64,10 @@ impl ScriptWalk<'_> {
         self.budget.spend(words.len() / 32);
         let channels = self.open_channels(&simple.redirects);
         if words.is_empty() {
-            self.world.certainty.status = self.is_rehearsal().then_some(true);
             for assign in &simple.assigns {
                 self.assignment(assign);
             }
-            if !self.is_rehearsal() {
-                self.world.certainty.status = None;
-            }
+            self.world.certainty.status = None;
             // `$(< file)` is the text of the file.
             if simple.assigns.is_empty()
                 && self.world.nested > 0
@@ -104,33 +101,21 @@ impl ScriptWalk<'_> {
         let first = words.first().map_or("", String::as_str);
         let keeps_status =
             self.world.shell.functions.contains_key(first) || matches!(first, "exit" | "return") && !is_doubtful;
-        let is_plain = (simple.redirects.is_empty() || self.is_rehearsal()) && !is_doubtful;
-        let mut outcome = if keeps_status || !is_plain { None } else { self.outcome_of(&words) };
-        if outcome.is_none()
-            && let [test, sign, path, ..] = words.as_slice()
-            && matches!(test.as_str(), "[" | "test")
-            && words.len() == 3 + usize::from(test == "[")
-        {
-            outcome = self.outcome_of_look(sign, path);
-        }
-        if self.is_rehearsal() && !matches!(first, "exit" | "return") {
-            self.world.certainty.status = None;
-        }
+        let is_plain = simple.redirects.is_empty() && !is_doubtful;
+        let outcome = if keeps_status || !is_plain { None } else { self.outcome_of(&words) };
         self.world.hides_errors = simple.redirects.iter().any(Redirect::hides_errors);
         let hides = usize::from(self.world.hides_errors);
         self.world.hidden += hides;
         let flow = self.run_with_channels(channels, |walk| walk.call_with_choices(key, words));
         self.world.hidden -= hides;
-        if self.is_rehearsal() {
-            self.world.certainty.status = outcome.or(self.world.certainty.status);
-        } else if !keeps_status || !simple.redirects.is_empty() {
+        if !keeps_status || !simple.redirects.is_empty() {
             self.world.certainty.status = outcome;
         }
         for (name, variable) in before.into_iter().rev() {
             self.world.shell.restore(&name, variable);
         }
         self.world.shell.last_word = last_word;
-        if simple.redirects.is_empty() || self.is_rehearsal() { flow } else { flow.or_others() }
+        if simple.redirects.is_empty() { flow } else { flow.or_others() }
     }
 
     /// Notes a command for the interceptor.
@@ -315,7 +300,9 @@ impl ScriptWalk<'_> {
 
     /// Runs a command with these words: a function, a builtin, a file or a program.
     pub(crate) fn call(&mut self, words: Vec<String>) -> Flow {
-        if words.is_empty() || !self.budget.enter() {
+        // Every wrapper copies the words behind it.
+        self.budget.spend(words.len() / 8);
+        if words.is_empty() || self.budget.is_exhausted() || !self.budget.enter() {
             return Flow::Next;
         }
         let unwrapped_before = self.trail.unwrapped.len();
@@ -367,13 +354,10 @@ impl ScriptWalk<'_> {
         let name = words.next().unwrap_or_default();
         let levels = self.world.calls.iter().filter(|open| **open == name).count();
         // Deeper calls would go ways that the walk has been certain not to go so far, so the last one goes every way.
-        let most = if self.is_rehearsal() { rehearse::MOST_RECURSION } else { MOST_RECURSION };
-        let goes_every_way = levels == most && self.is_certain() && !self.is_rehearsal();
-        let is_recursive = levels >= most && !goes_every_way;
+        let goes_every_way = levels == MOST_RECURSION && self.is_certain();
+        let is_recursive = levels >= MOST_RECURSION && !goes_every_way;
         if is_recursive || self.is_called_enough(&name, words.as_slice()) {
             self.write(&UNKNOWN.to_string());
-            self.cut_short();
-            self.world.certainty.is_split = true;
             // It may change anything once more.
             self.world.shell.outside.is_altered = true;
             return Flow::Next;
@@ -383,8 +367,11 @@ impl ScriptWalk<'_> {
         let locals_before = self.world.locals.len();
         let loops_before = std::mem::take(&mut self.world.loops);
         let extent = self.trail.extent;
-        let flow =
-            if goes_every_way { self.run_inexactly(|walk| walk.run_command(body)) } else { self.run_command(body) };
+        if goes_every_way {
+            self.run_inexactly(|walk| walk.run_command(body));
+        } else {
+            self.run_command(body);
+        }
         self.trail.extent = extent;
         if self.world.shell.traps.iter().any(|trap| trap.events.iter().any(|event| event == "RETURN")) {
             self.run_trap("RETURN");
@@ -396,7 +383,7 @@ impl ScriptWalk<'_> {
         self.world.shell.arguments = before;
         self.world.loops = loops_before;
         self.world.calls.pop();
-        if flow == Flow::Exits { flow } else { Flow::Next }
+        Flow::Next
     }
 
     /// Counts a call of a function; true if it was called so often that one more with these arguments shows nothing new.
@@ -482,10 +469,7 @@ impl ScriptWalk<'_> {
             "find" | "gfind" => self.run_find(arguments),
             "make" | "gmake" => self.run_make(arguments),
             "fd" | "fdfind" => self.run_fd(arguments),
-            "git" | "hub" => {
-                self.git_apply(arguments);
-                self.run_git(arguments);
-            }
+            "git" | "hub" => self.run_git(arguments),
             "busybox" | "toybox" => {
                 self.call(arguments.to_vec());
             }

@@ -11,7 +11,6 @@ use crate::marks::{HOME, ONE, SET, STAR, START, has_mark, is_mark, is_vague};
 use crate::pattern;
 use crate::syntax::ast::{CaseArm, ShellWord, WordPiece};
 use crate::walk::files::normalized;
-use crate::walk::state::ShellValue;
 use crate::walk::{Flow, ScriptWalk};
 
 /// The outcome of commands, as far as it is certain.
@@ -25,21 +24,12 @@ pub(crate) struct Certainty {
     inexact_loops: usize,
     /// A variable was read that may have another value.
     read_doubtful: bool,
-    /// The number that a failed command has ended with, in a rehearsal.
-    pub(super) code: u8,
-    /// The walk has followed more than one way.
-    pub(crate) is_split: bool,
 }
 
 impl Certainty {
     /// Gives certainty up for the rest of the script.
     pub(crate) fn lose(&mut self) {
         self.is_lost = true;
-    }
-
-    /// True once certainty has been given up.
-    pub(super) fn is_lost(&self) -> bool {
-        self.is_lost
     }
 
     /// Notes that a variable was read that may have another value.
@@ -56,9 +46,6 @@ impl Certainty {
 impl ScriptWalk<'_> {
     /// True if the walk knows exactly what bash would do at this place.
     pub(super) fn is_certain(&self) -> bool {
-        if self.is_rehearsal() {
-            return true;
-        }
         let shell = &self.world.shell;
         let certainty = &self.world.certainty;
         !certainty.is_lost
@@ -81,10 +68,6 @@ impl ScriptWalk<'_> {
 
     /// Runs a loop that bash may go through more or less often than the walk does.
     pub(super) fn run_inexactly(&mut self, inner: impl FnOnce(&mut Self) -> Flow) -> Flow {
-        if self.is_rehearsal() {
-            return inner(self);
-        }
-        self.world.certainty.is_split = true;
         self.world.certainty.inexact_loops += 1;
         let loops = std::mem::take(&mut self.world.loops);
         let flow = inner(self);
@@ -111,16 +94,14 @@ impl ScriptWalk<'_> {
 
     /// The effect of `exit` and `return` on the commands behind them. `status` is the operand.
     pub(super) fn leave(&mut self, name: &str, status: Option<&String>) -> Flow {
-        if self.is_rehearsal() {
-            return self.rehearse_leaving(name, status);
-        }
         if let Some(number) = status {
             self.world.certainty.status = number.parse::<u8>().ok().map(|number| number == 0);
         }
         match name {
             // Outside of a function it is an error, and the script goes on.
             "return" if self.is_certain() && self.is_in_function() => Flow::Returns,
-            "break" | "continue" if self.is_certain() && self.world.loops > 0 => self.rehearse_leaving(name, status),
+            "break" if self.is_certain() && self.world.loops > 0 => Flow::Breaks(levels(status)),
+            "continue" if self.is_certain() && self.world.loops > 0 => Flow::Continues(levels(status)),
             "break" | "continue" => {
                 self.world.shell.outside.is_altered = true;
                 Flow::Leaves
@@ -153,34 +134,15 @@ impl ScriptWalk<'_> {
             ["-z", text] => self.is_empty_text(text),
             [left, "=" | "==", right] => self.are_equal(left, right),
             [left, "!=", right] => self.are_equal(left, right).map(|equal| !equal),
-            [left, "<" | "\\<", right] if self.is_rehearsal() => Some(left < right),
-            [left, ">" | "\\>", right] if self.is_rehearsal() => Some(left > right),
             [left, sign, right] if compared(left, sign, right).is_some() => compared(left, sign, right),
-            _ if self.is_rehearsal() => self.outcome_of_joined_test(words),
             _ => None,
         }
-    }
-
-    /// `a -o b -a c`
-    fn outcome_of_joined_test(&self, words: &[String]) -> Option<bool> {
-        for (sign, decides) in [("-o", true), ("-a", false)] {
-            if let Some(at) = words.iter().position(|word| word == sign).filter(|at| *at > 0) {
-                let left = self.outcome_of_test(words.get(..at)?);
-                let right = self.outcome_of_test(words.get(at + 1..)?);
-                return match (left, right) {
-                    (Some(outcome), _) | (_, Some(outcome)) if outcome == decides => Some(decides),
-                    (Some(_), Some(_)) => Some(!decides),
-                    _ => None,
-                };
-            }
-        }
-        None
     }
 
     /// The outcome of `[[ … ]]`.
     pub(super) fn outcome_of_words(&mut self, words: &[ShellWord]) -> Option<bool> {
         let runs = |word: &ShellWord| word.pieces.iter().any(WordPiece::has_substitution);
-        if !self.is_certain() || !self.is_rehearsal() && words.iter().any(runs) {
+        if !self.is_certain() || words.iter().any(runs) {
             return None;
         }
         self.world.certainty.take_doubtful();
@@ -222,10 +184,7 @@ impl ScriptWalk<'_> {
                 let wants_empty = match sign.plain()? {
                     "-z" => true,
                     "-n" => false,
-                    sign => {
-                        let text = self.expanded(word)?;
-                        return self.outcome_of_look(sign, &text);
-                    }
+                    _ => return None,
                 };
                 let text = self.expanded(word)?;
                 self.is_empty_text(&text).map(|is_empty| is_empty == wants_empty)
@@ -235,51 +194,11 @@ impl ScriptWalk<'_> {
                 match sign.plain()? {
                     "=" | "==" => self.fits(&text, right),
                     "!=" => self.fits(&text, right).map(|fits| !fits),
-                    "=~" => {
-                        let pattern = self.expanded(right).filter(|_| self.is_rehearsal())?;
-                        Some(self.expression(&pattern, false)?.is_match(&text))
-                    }
-                    sign @ ("<" | ">") => {
-                        let other = self.expanded(right).filter(|_| self.is_rehearsal())?;
-                        Some(if sign == "<" { text < other } else { text > other })
-                    }
-                    sign => {
-                        let (left, right) = (text, self.expanded(right)?);
-                        self.compared_numbers(&left, sign, &right)
-                    }
+                    sign => compared(&text, sign, &self.expanded(right)?),
                 }
             }
             _ => None,
         }
-    }
-
-    /// The outcome of a test that looks at a file or a variable, where the script itself has made it.
-    pub(super) fn outcome_of_look(&mut self, sign: &str, text: &str) -> Option<bool> {
-        if !self.is_rehearsal() {
-            return None;
-        }
-        match sign {
-            "-v" => match self.value(text.split('[').next().unwrap_or(text)) {
-                Some(ShellValue::Unset) => Some(false),
-                Some(_) => Some(true),
-                None => self.world.shell.outside.is_absent(text).then_some(false),
-            },
-            "-e" | "-f" | "-r" | "-s" => self.known_file(text).map(|text| sign != "-s" || !text.is_empty()),
-            "-d" => {
-                let path = self.absolute(text);
-                self.world.files.is_sure(&path).then_some(true)
-            }
-            _ => None,
-        }
-    }
-
-    /// A comparison of numbers, which may be expressions inside of `[[`.
-    fn compared_numbers(&mut self, left: &str, sign: &str, right: &str) -> Option<bool> {
-        if !self.is_rehearsal() {
-            return compared(left, sign, right);
-        }
-        let (left, right) = (self.number(left)?, self.number(right)?);
-        compared(&left.to_string(), sign, &right.to_string())
     }
 
     /// The arm of a `case` that is taken, as a slice that is empty if there is none. No slice if that is not certain.
@@ -313,7 +232,7 @@ impl ScriptWalk<'_> {
     /// True if a text fits a pattern; none if that is not certain.
     pub(super) fn fits(&mut self, text: &str, pattern: &ShellWord) -> Option<bool> {
         if pattern.pieces.iter().any(|piece| matches!(piece, WordPiece::Extended { .. })) {
-            return if self.is_rehearsal() { self.fits_extended(text, pattern) } else { None };
+            return None;
         }
         let pattern = self.expand_pattern(pattern);
         let (text, pattern) = without_same_root(text, &pattern);
@@ -353,6 +272,24 @@ impl ScriptWalk<'_> {
             other => !is_mark(other),
         };
         text.chars().all(is_known).then(|| normalized(&self.world.concrete(text)))
+    }
+}
+
+/// The number of loops that `break` and `continue` are about.
+fn levels(operand: Option<&String>) -> u8 {
+    operand.and_then(|text| text.parse::<u8>().ok()).unwrap_or(1).max(1)
+}
+
+impl Flow {
+    /// The flow behind a loop, if a round of it with this flow was the last one.
+    pub(super) fn out_of_loop(self) -> Option<Self> {
+        match self {
+            Self::Breaks(levels) if levels > 1 => Some(Self::Breaks(levels - 1)),
+            Self::Continues(levels) if levels > 1 => Some(Self::Continues(levels - 1)),
+            Self::Breaks(_) => Some(Self::Next),
+            Self::Returns => Some(self),
+            Self::Next | Self::Leaves | Self::Continues(_) => None,
+        }
     }
 }
 

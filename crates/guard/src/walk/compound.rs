@@ -55,9 +55,6 @@ impl ScriptWalk<'_> {
     }
 
     fn run_joined(&mut self, item: &AndOrList) -> Flow {
-        if self.is_rehearsal() {
-            return self.rehearse_joined(item);
-        }
         let start = self.world.out.len();
         let mut flow = self.run_pipeline(&item.first);
         let mut sure = usually_succeeds(&item.first);
@@ -101,7 +98,7 @@ impl ScriptWalk<'_> {
             }
             match (joint, leaves) {
                 // `cd x || exit` goes on only where it succeeded.
-                (_, Flow::Leaves | Flow::Returns | Flow::Exits | Flow::Breaks(_) | Flow::Continues(_)) => {
+                (_, Flow::Leaves | Flow::Returns | Flow::Breaks(_) | Flow::Continues(_)) => {
                     if *joint == Joint::Or || !sure {
                         std::mem::swap(&mut self.world.shell, &mut before);
                         self.rule_out(comparison.as_ref(), *joint == Joint::And);
@@ -129,9 +126,7 @@ impl ScriptWalk<'_> {
     pub(super) fn run_pipeline(&mut self, pipeline: &Pipeline) -> Flow {
         if let [stage] = pipeline.stages.as_slice() {
             let flow = self.run_command(stage);
-            if self.is_rehearsal() {
-                self.rehearse_outcome(pipeline);
-            } else if pipeline.prefixed {
+            if pipeline.prefixed {
                 self.world.certainty.status = None;
             }
             return flow;
@@ -145,11 +140,7 @@ impl ScriptWalk<'_> {
                 let before = std::mem::replace(&mut self.world.shell.input, input.unwrap_or_default().into());
                 let flow = self.run_command(stage);
                 self.world.shell.input = before;
-                if self.is_rehearsal() {
-                    self.rehearse_outcome(pipeline);
-                } else {
-                    self.world.certainty.status = None;
-                }
+                self.world.certainty.status = None;
                 return flow;
             }
             let written = self.capturing(|walk| {
@@ -168,11 +159,7 @@ impl ScriptWalk<'_> {
                 self.write(&written);
             }
         }
-        if self.is_rehearsal() {
-            self.rehearse_outcome(pipeline);
-        } else {
-            self.world.certainty.status = None;
-        }
+        self.world.certainty.status = None;
         Flow::Next
     }
 
@@ -189,7 +176,7 @@ impl ScriptWalk<'_> {
                 self.trail.extent = *extent;
                 let flow = self.run_redirected(redirects, |walk| walk.run_compound(body));
                 // A command whose file cannot be opened does not run.
-                if redirects.is_empty() || self.is_rehearsal() {
+                if redirects.is_empty() {
                     flow
                 } else {
                     self.world.certainty.status = None;
@@ -220,20 +207,18 @@ impl ScriptWalk<'_> {
             Compound::If { arms, otherwise } => self.run_branches(arms, otherwise.as_ref()),
             Compound::While { condition, body, is_until } => self.run_loop(condition, body, *is_until),
             Compound::For { name, is_select, words, body } => {
-                let flow = if *is_select && self.is_rehearsal() {
-                    self.rehearse_select(name, words.as_deref(), body)
-                } else if *is_select {
+                let flow = if *is_select {
                     self.run_inexactly(|walk| walk.for_each(name, words.as_deref(), body))
                 } else {
                     self.for_each(name, words.as_deref(), body)
                 };
-                self.forget_status();
+                self.world.certainty.status = None;
                 flow
             }
             Compound::ForArith { head, body } => self.run_inexactly(|walk| walk.for_arithmetic(head, body)),
             Compound::Case { subject, arms } => {
                 let flow = self.run_case(subject, arms);
-                self.forget_status();
+                self.world.certainty.status = None;
                 flow
             }
             Compound::Test(words) => self.run_with_choices(&mut |walk| {
@@ -263,9 +248,8 @@ impl ScriptWalk<'_> {
                 Flow::Next
             }
             Compound::Arith(pieces) => self.run_with_choices(&mut |walk| {
-                let value = walk.arithmetic(pieces);
-                walk.world.certainty.status =
-                    value.parse::<i64>().ok().map(|value| value != 0).filter(|_| walk.is_rehearsal());
+                walk.arithmetic(pieces);
+                walk.world.certainty.status = None;
                 Flow::Next
             }),
         }
@@ -277,13 +261,6 @@ impl ScriptWalk<'_> {
         let flow = self.run_list(condition);
         self.world.shell.stops_at_failure |= stops;
         flow
-    }
-
-    /// Forgets the status of a compound command, which is that of its last one.
-    fn forget_status(&mut self) {
-        if !self.is_rehearsal() {
-            self.world.certainty.status = None;
-        }
     }
 
     /// `[[ text =~ pattern ]]` leaves its groups in an array.
@@ -301,9 +278,6 @@ impl ScriptWalk<'_> {
 
     /// `case`: every arm is taken, and none of them unless one catches all.
     fn run_case(&mut self, subject: &ShellWord, arms: &[CaseArm]) -> Flow {
-        if self.is_rehearsal() {
-            return self.rehearse_case(subject, arms);
-        }
         self.world.certainty.take_doubtful();
         let mut texts = Vec::new();
         self.run_with_choices(&mut |walk| {
@@ -317,7 +291,6 @@ impl ScriptWalk<'_> {
         {
             return taken.first().map_or(Flow::Next, |arm| self.run_list(&arm.body));
         }
-        self.world.certainty.is_split = true;
         let before = self.world.shell.clone();
         let mut joined: Option<ShellState> = None;
         let mut catches_all = false;
@@ -360,9 +333,6 @@ impl ScriptWalk<'_> {
     }
 
     fn run_branches(&mut self, arms: &[(List, List)], otherwise: Option<&List>) -> Flow {
-        if self.is_rehearsal() {
-            return self.rehearse_branches(arms, otherwise);
-        }
         let mut joined: Option<ShellState> = None;
         let start = self.world.out.len();
         let mut ends = Vec::with_capacity(arms.len() + 1);
@@ -380,7 +350,6 @@ impl ScriptWalk<'_> {
                 Some(false) => continue,
                 None => {}
             }
-            self.world.certainty.is_split = true;
             let before = self.world.shell.clone();
             let comparison = Comparison::of_list(condition);
             self.rule_out(comparison.as_ref(), false);

@@ -25,21 +25,6 @@ pub(crate) fn base32(text: &str) -> Option<String> {
     })
 }
 
-/// Turns every letter by half of the alphabet.
-pub(crate) fn rot13(text: &str) -> String {
-    let turned = |letter: char, first: u8| {
-        let place = (u32::from(letter) - u32::from(first) + 13) % 26;
-        char::from_u32(u32::from(first) + place).unwrap_or(letter)
-    };
-    text.chars()
-        .map(|letter| match letter {
-            'a'..='z' => turned(letter, b'a'),
-            'A'..='Z' => turned(letter, b'A'),
-            other => other,
-        })
-        .collect()
-}
-
 /// Decodes hexadecimal digits.
 pub(crate) fn hexadecimal(text: &str) -> Option<String> {
     bits(text, 4, |letter| letter.to_digit(16))
@@ -58,11 +43,7 @@ fn bits(text: &str, width: u32, value: impl Fn(char) -> Option<u32>) -> Option<S
             held &= (1 << count) - 1;
         }
     }
-    // Packed text is unpacked at once: the programs that unpack it give what they read.
-    let text = match String::from_utf8(bytes) {
-        Ok(text) => text,
-        Err(error) => crate::walk::packed::unpacked(error.as_bytes())?,
-    };
+    let text = String::from_utf8(bytes).ok()?;
     // Nobody gets a mark in this way either.
     Some(crate::marks::without_marks(&text).into_owned())
 }

@@ -7,8 +7,10 @@ use crate::marks::{self, HOME, REPO, START, UNKNOWN};
 use crate::rules;
 use crate::syntax::ast::List;
 use crate::walk::ScriptWalk;
-use crate::walk::git::GitMemory;
 use crate::walk::state::DIRECTORY;
+
+/// The longest path, in bytes. Linux has no longer ones, and a script that goes down for ever would make one.
+const LONGEST_PATH: usize = 4096;
 
 /// The stand-in for a directory that `mktemp` makes.
 pub(crate) const FRESH_DIRECTORY: &str = "/tmp/tmp.XXXXXXXXXX";
@@ -37,8 +39,6 @@ pub(crate) struct ScriptFiles {
     moved: BTreeMap<String, String>,
     /// Repositories that the script has made. They hold nothing but its own files.
     pub(super) repositories: Vec<String>,
-    /// Texts, names and trees that the script has put into git.
-    pub(crate) git: GitMemory,
     /// The number of paths that process substitutions have used up.
     processes: usize,
 }
@@ -86,17 +86,6 @@ impl ScriptFiles {
         self.made.remove(path);
     }
 
-    /// The files that the script has written at a path, or right below it.
-    pub(super) fn paths_at(&self, path: &str) -> Vec<String> {
-        let is_there = |file: &&String| {
-            let rest = file.strip_prefix(path);
-            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/') && rest.matches('/').count() == 1)
-        };
-        let mut paths: Vec<String> = self.texts.keys().filter(is_there).cloned().collect();
-        paths.sort();
-        paths
-    }
-
     /// True if the script has written no file.
     pub(crate) fn is_empty(&self) -> bool {
         self.texts.is_empty()
@@ -116,14 +105,6 @@ impl ScriptFiles {
             || path.starts_with(FRESH_DIRECTORY)
             || path.ends_with("/..")
             || self.made.contains(path)
-    }
-
-    /// The top of the script's own repository that a directory lies in.
-    pub(super) fn own_repository(&self, directory: &str) -> Option<String> {
-        let is_below = |top: &&String| {
-            directory.strip_prefix(top.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-        };
-        self.repositories.iter().filter(is_below).max_by_key(|top| top.len()).cloned()
     }
 
     /// True if the path lies in a repository that the script has made.
@@ -177,6 +158,10 @@ impl ScriptWalk<'_> {
             return normalized(path);
         }
         let directory = self.directory();
+        self.budget.spend(directory.len() / 64);
+        if directory.len() + path.len() > LONGEST_PATH {
+            return UNKNOWN.to_string();
+        }
         normalized(&format!("{directory}/{path}"))
     }
 

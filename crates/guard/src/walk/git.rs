@@ -1,30 +1,28 @@
 //! `git`: options before the subcommand, aliases, and subcommands that run commands.
 
-mod config;
-mod hooks;
-mod lists;
-mod memory;
-mod notes;
-mod prints;
-
-pub(crate) use memory::{GitMemory, GoneFiles};
-
-use crate::marks::UNKNOWN;
 use crate::rules;
 use crate::walk::ScriptWalk;
-use crate::walk::state::ShellValue;
-use config::Settings;
 
 /// Options before the subcommand that take another word.
 const VALUED: [&str; 8] =
     ["-C", "-c", "--git-dir", "--work-tree", "--namespace", "--super-prefix", "--config-env", "--attr-source"];
 
-/// Options before the subcommand that stand for a variable.
-const PLACES: [(&str, &str); 3] =
-    [("--git-dir", "GIT_DIR"), ("--work-tree", "GIT_WORK_TREE"), ("--exec-path", "GIT_EXEC_PATH")];
+/// Settings whose value is run by a shell.
+const RUN_SETTINGS: [&str; 7] = [
+    "core.pager",
+    "core.editor",
+    "core.sshcommand",
+    "sequence.editor",
+    "core.fsmonitor",
+    "diff.external",
+    "core.askpass",
+];
+
+/// Settings for any name whose value is run by a shell: `diff.NAME.textconv`.
+const RUN_ENDINGS: [&str; 8] = ["textconv", "clean", "smudge", "driver", "cmd", "program", "helper", "packobjectshook"];
 
 /// Options of subcommands whose value is run by a shell.
-const RUN_OPTIONS: [&str; 11] = [
+const RUN_OPTIONS: [&str; 8] = [
     "--upload-pack",
     "--receive-pack",
     "--exec",
@@ -33,35 +31,56 @@ const RUN_OPTIONS: [&str; 11] = [
     "--cc-cmd",
     "--access-hook",
     "--extcmd",
-    "--sendmail-cmd",
-    "--header-cmd",
-    "--httpd",
 ];
 
 /// Subcommands with options of their own whose value is run by a shell.
-const OPTION_SCRIPTS: [(&str, &[&str]); 5] = [
-    ("grep", &["-O", "--open-files-in-pager"]),
+const OPTION_SCRIPTS: [(&str, &[&str]); 4] = [
     ("rebase", &["-x", "--exec"]),
     (
         "filter-branch",
-        &[
-            "--tree-filter",
-            "--index-filter",
-            "--env-filter",
-            "--msg-filter",
-            "--commit-filter",
-            "--parent-filter",
-            "--tag-name-filter",
-            "--setup",
-        ],
+        &["--tree-filter", "--index-filter", "--env-filter", "--msg-filter", "--commit-filter", "--parent-filter"],
     ),
     ("difftool", &["-x", "--extcmd"]),
     ("clone", &["-u"]),
 ];
 
-/// Subcommands that talk to another repository, whose address may name a program.
-const TALKS: [&str; 9] =
-    ["fetch", "pull", "push", "ls-remote", "clone", "archive", "fetch-pack", "send-pack", "remote"];
+/// Hooks that a subcommand runs.
+const HOOKS: [(&str, &[&str]); 6] = [
+    ("commit", &["pre-commit", "prepare-commit-msg", "commit-msg", "post-commit"]),
+    ("push", &["pre-push"]),
+    ("checkout", &["post-checkout"]),
+    ("switch", &["post-checkout"]),
+    ("merge", &["pre-merge-commit", "post-merge"]),
+    ("rebase", &["pre-rebase", "post-rewrite"]),
+];
+
+/// Variables whose value is run by a shell.
+const RUN_VARIABLES: [&str; 9] = [
+    "VISUAL",
+    "GIT_PAGER",
+    "GIT_EDITOR",
+    "GIT_SSH_COMMAND",
+    "GIT_SEQUENCE_EDITOR",
+    "GIT_EXTERNAL_DIFF",
+    "GIT_ASKPASS",
+    "EDITOR",
+    "PAGER",
+];
+
+/// Options of `git clone` and `git init` that take another word.
+const CLONE_VALUED: [&str; 11] = [
+    "-b",
+    "--branch",
+    "--depth",
+    "-o",
+    "--origin",
+    "-c",
+    "--config",
+    "--reference",
+    "--filter",
+    "--template",
+    "--initial-branch",
+];
 
 /// The longest chain of aliases that is followed. git itself refuses loops.
 const MOST_ALIASES: usize = 8;
@@ -81,7 +100,7 @@ impl ScriptWalk<'_> {
                 _ => (word.as_str(), None),
             };
             rest = after;
-            if !VALUED.contains(&name) && (name != "--exec-path" || attached.is_none()) {
+            if !VALUED.contains(&name) {
                 continue;
             }
             let value = attached.unwrap_or_else(|| {
@@ -100,7 +119,6 @@ impl ScriptWalk<'_> {
                         config.push((key.to_lowercase(), value));
                     }
                 }
-                "--git-dir" | "--work-tree" | "--exec-path" => self.set_place(name, &value),
                 _ => {}
             }
         }
@@ -112,16 +130,92 @@ impl ScriptWalk<'_> {
         self.world.shell = before;
     }
 
-    /// Notes a directory that an option gives, as the variable does that git would read otherwise.
-    fn set_place(&mut self, option: &str, path: &str) {
-        if let Some((_, variable)) = PLACES.iter().find(|(name, _)| *name == option) {
-            let path = self.absolute(path);
-            self.assign(variable, ShellValue::Scalar(path), None);
-            self.world.shell.variable_mut(variable).exported = true;
+    /// `GIT_CONFIG_COUNT` and its keys and values.
+    fn config_from_environment(&mut self) -> Vec<(String, String)> {
+        let count = self.scalar("GIT_CONFIG_COUNT").and_then(|count| count.parse::<usize>().ok()).unwrap_or(0);
+        let mut found = Vec::new();
+        for at in 0..count.min(16) {
+            let key = self.scalar(&format!("GIT_CONFIG_KEY_{at}"));
+            let value = self.scalar(&format!("GIT_CONFIG_VALUE_{at}"));
+            found.extend(key.zip(value).map(|(key, value)| (key.to_lowercase(), value)));
+        }
+        // `'key=value' 'key=value'`, as git hands settings to its own commands.
+        let given = self.scalar("GIT_CONFIG_PARAMETERS").unwrap_or_default();
+        for setting in given.split("' '").map(|setting| setting.trim_matches(['\'', ' '])).take(16) {
+            let setting = setting.replacen("'='", "=", 1);
+            found.extend(setting.split_once('=').map(|(key, value)| (key.to_lowercase(), value.to_owned())));
+        }
+        found
+    }
+
+    /// Settings in files that the script has written.
+    fn config_from_files(&mut self, config: &[(String, String)]) -> Vec<(String, String)> {
+        let mut found = Vec::new();
+        if self.world.files.texts.is_empty() {
+            return found;
+        }
+        let home = crate::marks::HOME;
+        let mut paths =
+            vec![".git/config".to_owned(), format!("{home}/.gitconfig"), format!("{home}/.config/git/config")];
+        paths.extend(self.scalar("GIT_CONFIG_GLOBAL"));
+        let included = self.world.git_config.iter().chain(config).filter(|(key, _)| key == "include.path");
+        paths.extend(included.map(|(_, value)| value.clone()));
+        for path in paths {
+            let Some(text) = self.known_file(&path) else { continue };
+            let mut section = String::new();
+            for line in text.lines().map(str::trim).take(256) {
+                if let Some(name) = line.strip_prefix('[').and_then(|line| line.split(']').next()) {
+                    section = name.to_lowercase().replace(" \"", ".").replace('"', "");
+                } else if let Some((key, value)) = line.split_once('=') {
+                    let value = value.trim().trim_matches('"').to_owned();
+                    found.push((format!("{section}.{}", key.trim().to_lowercase()), value));
+                }
+            }
+        }
+        found
+    }
+
+    /// Runs the hooks that the script has written.
+    fn run_hooks(&mut self, subcommand: &str, settings: &[(String, String)]) {
+        let Some((_, hooks)) = HOOKS.iter().find(|(name, _)| *name == subcommand) else { return };
+        let elsewhere = settings.iter().rev().find(|(key, _)| key == "core.hookspath").map(|(_, path)| path.as_str());
+        for hook in *hooks {
+            let path = format!("{}/{hook}", elsewhere.unwrap_or(".git/hooks"));
+            if let Some(text) = self.known_file(&path) {
+                self.run_file(&text, vec![path]);
+            }
         }
     }
 
-    fn run_git_subcommand(&mut self, words: &[String], settings: &Settings, depth: usize) {
+    /// Runs the scripts in settings and variables that git would run.
+    fn run_settings(&mut self, settings: &[(String, String)]) {
+        for (key, value) in settings {
+            let last = key.rsplit('.').next().unwrap_or("");
+            if RUN_SETTINGS.contains(&key.as_str()) || key.starts_with("pager.") || RUN_ENDINGS.contains(&last) {
+                self.run_aside(value.trim_start_matches('!'));
+            }
+        }
+        for name in RUN_VARIABLES {
+            if self.world.shell.variable(name).is_some_and(|variable| variable.exported)
+                && let Some(value) = self.scalar(name)
+            {
+                self.run_aside(&value);
+            }
+        }
+    }
+
+    /// Runs a script in a shell of its own, and drops its output.
+    fn run_aside(&mut self, script: &str) {
+        self.capturing(|walk| {
+            walk.world.nested += 1;
+            walk.new_shell("sh".to_owned(), Vec::new(), |walk| {
+                walk.run_derived(script);
+            });
+            walk.world.nested -= 1;
+        });
+    }
+
+    fn run_git_subcommand(&mut self, words: &[String], settings: &[(String, String)], depth: usize) {
         let Some((name, arguments)) = words.split_first() else { return };
         // An alias cannot replace a command that git has, but there is no list of those here that could go out of date.
         let alias = settings.iter().rev().find(|(key, _)| key.strip_prefix("alias.") == Some(&name.to_lowercase()));
@@ -131,69 +225,22 @@ impl ScriptWalk<'_> {
         {
             return self.run_git_alias(text, arguments, settings, depth);
         }
-        // `git snapshot` runs `git-snapshot`, if there is one.
-        self.run_git_program(&format!("git-{name}"), arguments);
-        if TALKS.contains(&name.as_str()) {
-            self.run_transports(arguments, settings);
-        }
         rules::judge_git(self, name, arguments, settings);
-        self.note_git(name, arguments);
+        self.note_repository(name, arguments);
         if !self.world.files.texts.is_empty() {
-            self.run_hooks(name, arguments, settings);
+            self.run_hooks(name, settings);
         }
         if name != "rebase" && arguments.iter().any(|word| word.starts_with("--")) {
             self.option_scripts(arguments, &RUN_OPTIONS);
         }
         match OPTION_SCRIPTS.iter().find(|(subcommand, _)| subcommand == name) {
             Some((_, options)) => self.option_scripts(arguments, options),
-            None => self.run_subcommand(name, arguments, settings),
-        }
-    }
-
-    /// Runs a program of git's own kind that the script has written: `git-snapshot`.
-    fn run_git_program(&mut self, name: &str, arguments: &[String]) {
-        if self.world.files.texts.is_empty() {
-            return;
-        }
-        let elsewhere = self.scalar("GIT_EXEC_PATH").filter(|path| !path.is_empty());
-        let text = elsewhere.and_then(|path| self.known_file(&format!("{path}/{name}"))).map(|text| text.to_string());
-        if let Some(text) = text.or_else(|| self.script_on_path(name)) {
-            let words = std::iter::once(name.to_owned()).chain(arguments.iter().cloned());
-            self.run_file(&text, words.collect());
-        }
-    }
-
-    /// Runs the programs that addresses of repositories name: `ext::command`, and `git-remote-NAME` for `NAME::address`.
-    fn run_transports(&mut self, arguments: &[String], settings: &Settings) {
-        let is_address =
-            |key: &str| matches!(key.rsplit('.').next(), Some("url" | "pushurl")) || key.starts_with("url.");
-        let set = settings.iter().filter(|(key, _)| is_address(key)).flat_map(|(key, value)| {
-            // The address stands in the key of `url.ADDRESS.insteadOf`.
-            let inside = key.strip_prefix("url.").and_then(|key| key.rsplit_once('.')).map(|(address, _)| address);
-            [Some(value.as_str()), inside].into_iter().flatten()
-        });
-        let addresses: Vec<String> = arguments
-            .iter()
-            .map(String::as_str)
-            .chain(set)
-            .filter(|word| word.contains("::"))
-            .map(str::to_owned)
-            .collect();
-        for address in addresses {
-            let Some((helper, rest)) = address.split_once("::") else { continue };
-            if helper == "ext" {
-                let words = transport_words(rest);
-                self.capturing(|walk| {
-                    walk.call(words);
-                });
-            } else if helper.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-') {
-                self.run_git_program(&format!("git-remote-{helper}"), &[UNKNOWN.to_string(), rest.to_owned()]);
-            }
+            None => self.run_subcommand(name, arguments),
         }
     }
 
     /// Runs an alias of git's: a script behind `!`, otherwise another subcommand.
-    fn run_git_alias(&mut self, text: &str, arguments: &[String], settings: &Settings, depth: usize) {
+    fn run_git_alias(&mut self, text: &str, arguments: &[String], settings: &[(String, String)], depth: usize) {
         if let Some(script) = text.strip_prefix('!') {
             // The arguments are appended to the script as words.
             let script = if arguments.is_empty() { script.to_owned() } else { format!("{script} \"$@\"") };
@@ -220,17 +267,14 @@ impl ScriptWalk<'_> {
     }
 
     /// Subcommands that run commands, change settings, or write something that is known.
-    fn run_subcommand(&mut self, name: &str, arguments: &[String], settings: &Settings) {
+    fn run_subcommand(&mut self, name: &str, arguments: &[String]) {
         match name {
-            "config" => self.run_git_config(arguments, settings),
-            "hook" => self.run_named_hook(arguments, settings),
-            "worktree" => self.run_git_worktree(arguments),
-            "diff" => self.run_git_diff(arguments),
+            "config" => self.note_config(arguments),
             "submodule" => {
                 if let Some(at) = arguments.iter().position(|word| word == "foreach") {
                     let command = arguments.get(at + 1..).unwrap_or(&[]);
                     let command = crate::walk::builtins::after_options(command, "");
-                    self.run_aside(&command.join(" "), &[]);
+                    self.run_aside(&command.join(" "));
                 }
             }
             "bisect" if arguments.first().is_some_and(|word| word == "run") => {
@@ -242,16 +286,90 @@ impl ScriptWalk<'_> {
                 self.call(words);
             }
             "rev-parse" => self.rev_parse(arguments),
-            "remote" => self.run_git_remote(arguments, settings),
-            "branch" | "tag" if notes::makes_ref(name, arguments) => {}
-            "ls-files" | "status" | "clean" | "ls-tree" | "for-each-ref" | "branch" | "tag" | "add" | "stage" => {
-                self.list_git(name, arguments);
+            "remote" => {
+                // `--mirror=push` is a setting of the remote.
+                let operands: Vec<&String> = arguments.iter().filter(|word| !word.starts_with('-')).collect();
+                if arguments.iter().any(|word| word.starts_with("--mirror"))
+                    && let [_, remote, ..] = operands.as_slice()
+                {
+                    self.world.git_config.push((format!("remote.{remote}.mirror"), "true".to_owned()));
+                }
+                self.write(&crate::marks::UNKNOWN.to_string());
             }
-            _ if self.print_git(name, arguments) => {}
-            _ => {
-                let text = self.unknown_from_git(arguments);
-                self.write(&text);
+            "ls-files" | "status" | "clean" | "ls-tree" | "for-each-ref" | "branch" => self.list_git(name, arguments),
+            _ => self.write(&crate::marks::UNKNOWN.to_string()),
+        }
+    }
+
+    /// Notes a repository that the script makes for itself: a clone, or a new one in a directory for temporary files.
+    fn note_repository(&mut self, name: &str, arguments: &[String]) {
+        let takes_word = |at: usize| {
+            at.checked_sub(1)
+                .and_then(|before| arguments.get(before))
+                .is_some_and(|word| CLONE_VALUED.contains(&word.as_str()))
+        };
+        let operands = arguments.iter().enumerate().filter(|(at, word)| !word.starts_with('-') && !takes_word(*at));
+        let mut operands = operands.map(|(_, word)| word.as_str());
+        let directory = match name {
+            "init" => operands.next().unwrap_or(".").to_owned(),
+            "clone" => {
+                let Some(source) = operands.next() else { return };
+                let own = crate::walk::files::base_name(source).trim_end_matches(".git");
+                operands.next().unwrap_or(own).to_owned()
             }
+            _ => return,
+        };
+        let path = self.absolute(&directory);
+        // `git init` works in a repository that is there already, too.
+        let is_temporary = path.starts_with("/tmp/") || path.starts_with("/var/tmp/");
+        if is_temporary || name == "clone" && path != self.directory() {
+            self.world.files.repositories.push(path);
+        }
+    }
+
+    /// The output of subcommands that list files or refs. A listing of everything that is not ignored is everything.
+    fn list_git(&mut self, name: &str, arguments: &[String]) {
+        use crate::marks::{FRESH, SOME, STAR, TREE, UNKNOWN};
+        // The directory itself narrows nothing down.
+        let has_operand =
+            arguments.iter().any(|word| !word.starts_with('-') && !matches!(word.as_str(), "." | "./" | ":/"));
+        let has = |letter: char, long: &str| {
+            let is_short = |word: &String| word.starts_with('-') && !word.starts_with("--") && word.contains(letter);
+            arguments.iter().any(|word| is_short(word) || !long.is_empty() && word.starts_with(long))
+        };
+        let line_end = if has('z', "--null") { '\0' } else { '\n' };
+        let format = arguments.iter().find_map(|word| word.strip_prefix("--format="));
+        let line = match name {
+            "ls-files" if has_operand => SOME.to_string(),
+            "ls-files" if has('o', "--others") => FRESH.to_string(),
+            "ls-files" if arguments.iter().all(|word| matches!(word.as_str(), "-z" | "-c" | "--cached")) => {
+                TREE.to_string()
+            }
+            "ls-files" => SOME.to_string(),
+            "status" if !has_operand && (has('s', "--short") || has('\0', "--porcelain")) => format!("?? {FRESH}"),
+            "clean" if !has_operand && has('n', "--dry-run") => format!("Would remove {FRESH}"),
+            "ls-tree" if has('\0', "--name-only") => STAR.to_string(),
+            "for-each-ref" | "branch" => match format {
+                Some(format) => format
+                    .split("%(")
+                    .map(|part| part.split_once(')').map_or(part.to_owned(), |(_, rest)| format!("{SOME}{rest}")))
+                    .collect(),
+                None => UNKNOWN.to_string(),
+            },
+            _ => UNKNOWN.to_string(),
+        };
+        self.write(&format!("{line}{line_end}"));
+    }
+
+    /// `git config key value`, in any of its forms.
+    fn note_config(&mut self, arguments: &[String]) {
+        let position = arguments.iter().position(|word| word.contains('.') && !word.starts_with('-'));
+        if let Some(at) = position
+            && let (Some(key), Some(value)) = (arguments.get(at), arguments.get(at + 1))
+        {
+            let setting = (key.to_lowercase(), value.clone());
+            self.world.git_config.retain(|known| *known != setting);
+            self.world.git_config.push(setting);
         }
     }
 
@@ -261,14 +379,27 @@ impl ScriptWalk<'_> {
             let script = match word.split_once('=') {
                 Some((name, script)) if options.contains(&name) => Some(script.to_owned()),
                 _ if options.contains(&word.as_str()) => words.next().cloned(),
-                _ => ["-x", "-O"]
-                    .iter()
-                    .filter(|option| options.contains(option))
-                    .find_map(|option| word.strip_prefix(option).map(str::to_owned)),
+                _ => word.strip_prefix("-x").filter(|_| options.contains(&"-x")).map(str::to_owned),
             };
             if let Some(script) = script {
-                self.run_aside(&script, &[]);
+                self.run_aside(&script);
             }
+        }
+    }
+
+    fn rev_parse(&mut self, arguments: &[String]) {
+        use crate::marks::REPO;
+        for word in arguments {
+            let text = match word.as_str() {
+                "--show-toplevel" | "--show-superproject-working-tree" => REPO.to_string(),
+                "--git-dir" | "--git-common-dir" => ".git".to_owned(),
+                "--absolute-git-dir" => format!("{REPO}/.git"),
+                "--git-path" => ".git/".to_owned(),
+                "--show-cdup" => String::new(),
+                flag if flag.starts_with("--path-format") => continue,
+                _ => crate::marks::SOME.to_string(),
+            };
+            self.write(&format!("{text}\n"));
         }
     }
 }
@@ -276,24 +407,4 @@ impl ScriptWalk<'_> {
 /// The words of an alias.
 fn alias_words(text: &str) -> Vec<String> {
     text.split_whitespace().map(|word| word.trim_matches(['"', '\'']).to_owned()).collect()
-}
-
-/// The words of a command behind `ext::`: `% ` is a blank inside of a word.
-fn transport_words(text: &str) -> Vec<String> {
-    let mut words = vec![String::new()];
-    let mut letters = text.chars();
-    while let Some(letter) = letters.next() {
-        match (letter, words.last_mut()) {
-            (' ', _) => words.push(String::new()),
-            ('%', Some(word)) => match letters.next() {
-                Some('s' | 'S') => word.push_str("upload-pack"),
-                Some('G' | 'V') | None => {}
-                Some(other) => word.push(other),
-            },
-            (_, Some(word)) => word.push(letter),
-            (_, None) => {}
-        }
-    }
-    words.retain(|word| !word.is_empty());
-    words
 }

@@ -16,14 +16,11 @@ impl ScriptWalk<'_> {
     /// `for ((first; condition; step))`
     pub(super) fn for_arithmetic(&mut self, head: &[WordPiece], body: &List) -> Flow {
         let head = self.expand_text(&ShellWord { pieces: head.to_vec(), ..ShellWord::default() });
-        if self.is_rehearsal() {
-            return self.rehearse_arithmetic(&head, body);
-        }
         let mut parts = head.split(';');
         let (first, condition, step) = (parts.next(), parts.next().unwrap_or(""), parts.next().unwrap_or(""));
         self.number(first.unwrap_or(""));
         for round in 0..self.budget.detail().rounds {
-            let goes_on = self.number(condition);
+            let goes_on = if condition.trim().is_empty() { None } else { self.number(condition) };
             if self.budget.is_exhausted() || goes_on == Some(0) || goes_on.is_none() && round >= UNKNOWN_ROUNDS {
                 break;
             }
@@ -36,9 +33,6 @@ impl ScriptWalk<'_> {
 
     /// `while` and `until`. A condition that is certain at its first look may keep the body from running at all.
     pub(super) fn run_loop(&mut self, condition: &List, body: &List, is_until: bool) -> Flow {
-        if self.is_rehearsal() {
-            return self.rehearse_loop(condition, body, is_until);
-        }
         let before = self.world.shell.clone();
         let could_read = self.world.shell.input.len();
         self.world.shell.read_failed = false;
@@ -91,9 +85,6 @@ impl ScriptWalk<'_> {
                     Flow::Next
                 });
             }
-        }
-        if self.is_rehearsal() {
-            return self.rehearse_each(name, values, body);
         }
         // A pattern stands for any number of names, and of a long list not all values are taken.
         let is_exact = !values.is_empty()

@@ -10,57 +10,39 @@
 //! Invariant: the budget bounds steps and depth, and [`LONGEST_TEXT`] bounds each text. Running out of either is never
 //! silent.
 
-mod archives;
 mod awk;
 mod budget;
 mod builtins;
 mod call;
 mod certain;
-mod char_codes;
-mod code;
-mod code_functions;
-mod code_scan;
 mod compound;
 mod declare;
 mod decode;
 mod describe;
-mod ed;
-mod expression;
-mod extended;
 mod fault;
 mod fd;
 pub(crate) mod files;
-mod filters;
 mod find;
+mod foreign;
 mod git;
 mod interest;
-mod jq;
 mod leftover;
-mod listed;
+mod lexer;
 mod loops;
-mod made;
 mod make;
 mod narrow;
-mod packed;
+mod outputs;
 mod parallel;
-mod patch;
-mod perl;
-mod preloads;
 mod print;
-mod program;
 mod reading;
 mod redirect;
-mod rehearse;
 mod runners;
 mod sed;
 mod shells;
-mod sources;
 pub(crate) mod state;
-mod tcl;
-mod tokens;
 pub(crate) mod trail;
 mod traps;
-mod values;
+mod unread;
 mod variables;
 pub(crate) mod world;
 mod wrapper_table;
@@ -74,10 +56,7 @@ use crate::marks::UNKNOWN;
 use crate::syntax::Parser;
 use crate::syntax::ast::List;
 
-pub(crate) use git::GoneFiles;
-
 use budget::WalkBudget;
-use rehearse::Rehearsal;
 use trail::Trail;
 use variables::VariableChoices;
 use world::World;
@@ -97,8 +76,6 @@ pub(crate) enum Flow {
     Leaves,
     /// The function ends here, for certain.
     Returns,
-    /// The shell ends here. Only in a rehearsal, like the next two.
-    Exits,
     /// So many loops end here.
     Breaks(u8),
     /// The next round of the loop at this level begins.
@@ -127,8 +104,6 @@ pub(crate) struct ScriptWalk<'g> {
     /// The findings, and the way to the current command.
     pub(crate) trail: Trail<'g>,
     choices: VariableChoices,
-    /// The walk goes one way; none if it follows every way.
-    rehearsal: Option<Rehearsal>,
 }
 
 impl<'g> ScriptWalk<'g> {
@@ -140,21 +115,7 @@ impl<'g> ScriptWalk<'g> {
             world: World::new(prelude),
             trail: Trail::new(text, script_start),
             choices: VariableChoices::default(),
-            rehearsal: None,
         }
-    }
-
-    /// A walk that goes one way, with the same answer to everything that is not known.
-    pub(crate) fn rehearsal(guard: &'g Guard, text: &'g str, prelude: &'g Prelude, answer: bool) -> Self {
-        let mut walk = Self::new(guard, (text, 0), prelude);
-        walk.budget = WalkBudget::for_rehearsal();
-        walk.rehearsal = Some(Rehearsal::new(answer));
-        walk
-    }
-
-    /// True if a rehearsal had to answer questions, so that another answer may lead elsewhere.
-    pub(crate) fn has_guessed(&self) -> bool {
-        self.rehearsal.is_some_and(|rehearsal| rehearsal.asked > 0)
     }
 
     /// Walks through the definitions and the whole script.
@@ -162,10 +123,7 @@ impl<'g> ScriptWalk<'g> {
         let (text, [definitions, script]) = self.trail.parts();
         self.walk_lines(Parser::within(text, definitions), false);
         let before = self.world.shell.clone();
-        let flow = self.walk_lines(Parser::within(text, script), true);
-        if flow.is_end() {
-            self.cut_short();
-        }
+        self.walk_lines(Parser::within(text, script), true);
         self.run_traps();
         if self.world.prelude.persistent {
             self.call_new_definitions(&before);
@@ -226,7 +184,6 @@ impl<'g> ScriptWalk<'g> {
         let before = std::mem::replace(&mut self.world.shell, copy);
         let result = inner(self);
         self.run_traps();
-        self.note_altered();
         self.world.shell = before;
         result
     }
@@ -240,7 +197,6 @@ impl<'g> ScriptWalk<'g> {
         let before = std::mem::replace(&mut self.world.shell, child);
         inner(self);
         self.run_traps();
-        self.note_altered();
         self.world.shell = before;
     }
 

@@ -6,6 +6,9 @@ use crate::walk::files::base_name;
 /// The most items that are tried one by one.
 const MOST_ITEMS: usize = 64;
 
+/// The most lists that are combined.
+const MOST_SOURCES: usize = 8;
+
 /// Options that take another word.
 const VALUED: [&str; 22] = [
     "-j",
@@ -115,6 +118,9 @@ impl ScriptWalk<'_> {
         self.world.shell.input = "".into();
         let line = command.join(" ");
         let line = words.mark.as_ref().map_or(line.clone(), |mark| line.replace(mark.as_str(), "{}"));
+        if sources.len() > MOST_SOURCES {
+            return self.budget.give_up("it combines too many lists");
+        }
         for items in combinations(&sources) {
             let script = filled(&line, &items);
             if words.is_dry_run {

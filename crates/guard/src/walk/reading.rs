@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use crate::marks::{UNKNOWN, is_vague};
+use crate::marks::UNKNOWN;
 use crate::walk::ScriptWalk;
 use crate::walk::builtins::after_options;
 use crate::walk::state::ShellValue;
@@ -27,9 +27,7 @@ impl ScriptWalk<'_> {
     pub(super) fn read_option(&mut self, arguments: &[String]) {
         let [letters, name, given @ ..] = arguments else { return };
         let given = if given.is_empty() { self.world.shell.arguments.to_vec() } else { given.to_vec() };
-        if !self.is_rehearsal() || given.is_empty() || given.iter().any(|word| is_vague(word)) {
-            self.world.certainty.lose();
-        }
+        self.world.certainty.lose();
         let mut set = |name: &str, text: String| self.assign(name, ShellValue::Scalar(text), None);
         if given.is_empty() {
             set(name, UNKNOWN.to_string());
@@ -47,7 +45,6 @@ impl ScriptWalk<'_> {
             set(name, "?".to_owned());
             set("OPTIND", (at + usize::from(option == Some("-"))).to_string());
             self.world.shell.read_failed = true;
-            self.tell_outcome(Some(false));
             return;
         };
         let attached = letters_left.get(letter.len_utf8()..).unwrap_or("").to_owned();
@@ -65,7 +62,6 @@ impl ScriptWalk<'_> {
         } else {
             set(OPTION_PLACE, format!("{at} {}", inside + letter.len_utf8()));
         }
-        self.tell_outcome(Some(true));
     }
 
     /// `read`: a line of known input into variables.
@@ -130,10 +126,7 @@ impl ScriptWalk<'_> {
             }
             self.world.shell.read_failed = true;
         }
-        // A last line without its end is read, too, but `read` fails.
-        let is_known = !input.contains(UNKNOWN);
-        let (line, rest, is_whole) = one_line(&input, delimiter, length, is_raw);
-        self.tell_outcome(is_known.then_some(is_whole));
+        let (line, rest) = one_line(&input, delimiter, length, is_raw);
         match from {
             Some(number) => {
                 Rc::make_mut(&mut self.world.shell.descriptors).insert(number, rest.into());
@@ -175,15 +168,17 @@ impl ScriptWalk<'_> {
 }
 
 /// A line of the input, the input behind it, and whether its end was there.
-fn one_line(input: &str, delimiter: char, length: Option<usize>, is_raw: bool) -> (String, &str, bool) {
+fn one_line(input: &str, delimiter: char, length: Option<usize>, is_raw: bool) -> (String, &str) {
     let mut line = String::new();
     let mut letters = input.char_indices();
+    let mut read = 0_usize;
     while let Some((at, letter)) = letters.next() {
-        if length.is_some_and(|most| line.chars().count() >= most) {
-            return (line, input.get(at..).unwrap_or(""), true);
+        if length.is_some_and(|most| read >= most) {
+            return (line, input.get(at..).unwrap_or(""));
         }
+        read += 1;
         match letter {
-            _ if letter == delimiter => return (line, letters.as_str(), true),
+            _ if letter == delimiter => return (line, letters.as_str()),
             '\\' if !is_raw => match letters.next() {
                 // The line goes on behind its end.
                 Some((_, '\n')) | None => {}
@@ -192,9 +187,8 @@ fn one_line(input: &str, delimiter: char, length: Option<usize>, is_raw: bool) -
             _ => line.push(letter),
         }
     }
-    let is_whole = length.is_some_and(|most| most > 0 && line.chars().count() >= most);
     line.truncate(line.trim_end_matches('\n').len());
-    (line, "", is_whole)
+    (line, "")
 }
 
 /// Splits as `read` does: the last part takes the rest of the line.

@@ -15,17 +15,8 @@ impl ScriptWalk<'_> {
         match name {
             "crontab" => self.run_crontab(arguments),
             "tmux" => return self.run_tmux_keys(arguments),
-            "ed" | "red" => self.run_ed(arguments),
-            "ex" => self.run_editor_lines(),
-            "patch" | "gpatch" => self.run_patch(arguments),
-            "uudecode" => self.run_uudecode(arguments),
-            "run-parts" => self.run_parts(arguments),
-            "gzip" | "gunzip" => return self.run_gzip(name, arguments),
-            "sort" | "gsort" => {
-                self.run_sort_helper(arguments);
-                return false;
-            }
-            "expect" | "tclsh" | "wish" => self.run_tcl(name, arguments),
+            "ed" | "red" | "ex" => self.run_editor_lines(),
+            "awk" | "gawk" | "mawk" | "nawk" | "goawk" | "original-awk" => self.run_awk(arguments),
             "du" | "gdu" => self.list_usage(arguments),
             "tree" => self.list_tree(arguments),
             "nix" => return self.run_nix(arguments),

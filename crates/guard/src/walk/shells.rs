@@ -208,7 +208,7 @@ impl ScriptWalk<'_> {
                     let words = [program.clone(), "-f".to_owned(), path].into_iter().chain(arguments);
                     self.program_call(&program, &words.collect::<Vec<_>>());
                 } else {
-                    self.scan_code_text(&program, text);
+                    self.look_at_code((&program, ""), text, &[]);
                 }
                 return;
             }

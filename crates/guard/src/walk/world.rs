@@ -5,10 +5,11 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
+use regex::Regex;
+
 use crate::guard::Prelude;
 use crate::marks::{self, HOME, REPO, START};
 use crate::walk::certain::Certainty;
-use crate::walk::expression::{Expression, Flavor};
 use crate::walk::files::ScriptFiles;
 use crate::walk::state::{OutsideVariables, ShellState, ShellValue, ShellVariable};
 
@@ -28,16 +29,12 @@ pub(crate) struct World<'g> {
     /// Functions and aliases that have begun and not ended; see [`super::call`] for the names of aliases.
     pub(crate) calls: Vec<String>,
     /// Expressions that the script has used; none for one that is not understood.
-    pub(super) expressions: HashMap<(String, Flavor), Option<Rc<Expression>>>,
-    /// Expressions that programs of awk have used; none for one that cannot be made.
-    pub(super) awk_expressions: HashMap<String, Option<crate::walk::awk::Ere>>,
-    /// The work that programs of awk may still do.
-    pub(super) awk_work_left: usize,
+    pub(super) expressions: HashMap<(String, bool), Option<Regex>>,
     /// The number of calls of each function so far.
     pub(super) called: HashMap<String, usize>,
     /// Variables that the local variables of those functions hide.
     pub(super) locals: Vec<LocalVariable>,
-    /// Texts of the script that unknown output was made of; see [`super::sources`].
+    /// Texts of the script that unknown output was made of; see [`super::unread`].
     pub(super) sources: Vec<Rc<str>>,
     /// The loops around the current command, in its function.
     pub(super) loops: usize,
@@ -98,8 +95,6 @@ impl<'g> World<'g> {
             calls: Vec::new(),
             called: HashMap::new(),
             expressions: HashMap::new(),
-            awk_expressions: HashMap::new(),
-            awk_work_left: crate::walk::awk::MOST_WORK,
             locals: Vec::new(),
             sources: Vec::new(),
             loops: 0,
@@ -145,12 +140,6 @@ impl<'g> World<'g> {
             }
         }
         text.to_owned()
-    }
-
-    /// The reverse of [`Self::concrete`] for every path in a text.
-    pub(super) fn symbolic_text(&self, text: &str) -> String {
-        let directory = text.replace(&self.spelled.directory, &START.to_string());
-        directory.replace(&self.spelled.home, &HOME.to_string())
     }
 
     /// A variable as it is now, for [`ShellState::restore`].

@@ -101,7 +101,6 @@ impl ScriptWalk<'_> {
                 }
                 return true;
             }
-            "tar" | "gtar" | "bsdtar" => self.run_tar(arguments),
             "bwrap" => {
                 self.call(after_bubblewrap(arguments).to_vec());
                 return true;
@@ -222,7 +221,11 @@ impl ScriptWalk<'_> {
         } else if wrapper.joined {
             self.run_text(&rest.join(" "), Vec::new(), wrapper.remote);
         } else {
-            self.call(rest.to_vec());
+            // `uv run x.py`: the environments of Python run their own files.
+            let extension = |file: &String| std::path::Path::new(file).extension().is_some_and(|kind| kind == "py");
+            let is_python = rest.first().is_some_and(extension) && wrapper.names.contains(&"uv");
+            let interpreter = is_python.then(|| "python3".to_owned());
+            self.call(interpreter.into_iter().chain(rest.iter().cloned()).collect());
         }
     }
 
