@@ -3,7 +3,7 @@
 use bashful_dialect::visible;
 
 /// Characters shown of one line. Some clients keep all of their settings on one.
-const LINE_SHOWN: usize = 200;
+const LINE_SHOWN: usize = 2_000;
 
 /// Changed parts with more lines than this are shown as one, because comparing takes the square of them in time and memory.
 const LINES_COMPARED: usize = 1000;
@@ -70,7 +70,7 @@ mod tests {
 
     #[test]
     fn a_long_line_is_cut_and_many_lines_are_shown_as_one_change() {
-        assert_eq!(difference("", &"x".repeat(300)), format!("+ {}…\n", "x".repeat(200)));
+        assert_eq!(difference("", &"x".repeat(3000)), format!("+ {}…\n", "x".repeat(2000)));
         let many: Vec<String> = (0..3000).map(|number| format!("{number}\n")).collect();
         let many = many.concat();
         let other = many.replace('\n', "!\n");

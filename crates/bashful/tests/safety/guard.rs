@@ -372,7 +372,7 @@ fn a_person_sees_the_whole_script_that_they_allow_with_nothing_hidden_in_it() {
 const TERMINALS: [&str; 4] = [
     "script -qec 'bash line' seen </dev/null",
     "setsid -f bash -c \"script -qec 'bash line' seen; touch over\" </dev/null; until [ -e over ]; do sleep 0.01; done",
-    "tmux -S own -f /dev/null new-session -d \"script -qec 'bash line' seen; touch over; read\"; \
+    "SHELL=/bin/sh tmux -S own -f /dev/null new-session -d \"script -qec 'bash line' seen; touch over; read\"; \
      until [ -e over ]; do sleep 0.01; done; tmux -S own kill-server",
     "python3 -c 'import pty; pty.spawn([\"bash\", \"line\"])' </dev/null >seen",
 ];
@@ -383,7 +383,7 @@ fn no_command_can_answer_for_a_person_in_a_terminal_of_its_own() {
         for line in ["allow 'git push -f'", "mcp install claude --approve", "mcp install claude --approve --yes"] {
             let home = Home::new(BASHFUL);
             std::fs::write(home.path().join("line"), format!("{BASHFUL} {line}\n")).expect("written");
-            let output = home.run(&["run", "--timeout", "20", command]);
+            let output = home.run(&["run", "--timeout", "600", command]);
             let seen = std::fs::read_to_string(home.path().join("seen")).expect("it was tried");
             // A terminal may be narrow.
             let seen: String = seen.split_ascii_whitespace().collect::<Vec<_>>().join(" ");

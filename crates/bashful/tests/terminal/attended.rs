@@ -128,7 +128,7 @@ fn what_is_said_after_control_c_begins_a_line_of_its_own() {
 fn control_z_pauses_a_program_with_its_command_and_fg_brings_both_back() {
     let home = Home::new(BASHFUL);
     let terminal = Terminal::shell(&home);
-    terminal.types(&["bashful run --pty 'vim -u NONE -N notes'", "Enter"]);
+    terminal.types(&["bashful run --pty 'SHELL=/bin/sh vim -u NONE -N notes'", "Enter"]);
     terminal.shows("\"notes\" [New]");
     terminal.types(&["i", "first", "Escape"]);
     terminal.echoes("first");
