@@ -74,20 +74,15 @@ pub(crate) fn judge_for(
         return Ok(None);
     }
     let guard = guard(settings, around)?;
-    Ok(Some(Judge {
-        guard: Arc::new(guard),
-        approver: Some(Arc::new(UserApprover {
-            allowances: allowances(around),
-            asks: true,
-            questions: questions(settings, around, surface),
-        })),
-    }))
+    let approver =
+        UserApprover { allowances: allowances(around), asks: true, questions: questions(settings, around, surface) };
+    Ok(Some(Judge::new(guard).asking(Arc::new(approver))))
 }
 
 /// The same judge without questions on the terminal, which a console draws on. The console asks by itself.
 pub(crate) fn silent_judge(settings: &Settings, around: &Surroundings) -> Result<Option<Judge>, GuardError> {
     let approver = Arc::new(UserApprover { allowances: allowances(around), asks: false, questions: None });
-    Ok(judge(settings, around)?.map(|judge| Judge { approver: Some(approver), ..judge }))
+    Ok(judge(settings, around)?.map(|judge| judge.asking(approver)))
 }
 
 /// A guard with the levels and rules of the settings.

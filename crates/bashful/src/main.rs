@@ -46,7 +46,8 @@ mod umask;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    // This process may be a keeper, so this comes first.
+    abort_on_panic();
+    // This process may be a keeper, so this comes before all that only the program needs.
     bashful_engine::keeper_main();
     // Commands run as the same user and could read withheld variables from `/proc`. On systems without this
     // protection everything else works.
@@ -58,6 +59,18 @@ fn main() -> ExitCode {
         bashful_engine::start_keeper_early();
     }
     with_usual_stack(cli::main)
+}
+
+/// Makes every panic end the program at once: nobody knows what it leaves undone. The exception is a panic of the guard, whose
+/// threads share nothing with others, and which becomes a question about the script.
+fn abort_on_panic() {
+    let print = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        print(panic);
+        if std::thread::current().name() != Some(bashful_engine::JUDGE_THREAD) {
+            std::process::abort();
+        }
+    }));
 }
 
 /// True if the arguments look like a command in a new shell. A wrong guess costs an unused keeper.

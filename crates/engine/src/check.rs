@@ -12,6 +12,7 @@ use thiserror::Error;
 
 use crate::backend::BoxFuture;
 use crate::jobs::JobRecord;
+use crate::judge_threads::JudgeThreads;
 use crate::plan::Plan;
 use crate::redact::Redactor;
 use crate::request::Script;
@@ -56,12 +57,19 @@ pub struct Judge {
     /// Decides about commands that the guard refuses, before the caller's approver does. Without either, they are
     /// refused.
     pub approver: Option<Arc<dyn Approver>>,
+    threads: Arc<JudgeThreads>,
 }
 
 impl Judge {
     /// A judge with these rules, and without an approver.
     pub fn new(guard: Guard) -> Self {
-        Self { guard: Arc::new(guard), approver: None }
+        Self { guard: Arc::new(guard), approver: None, threads: Arc::default() }
+    }
+
+    /// The same judge, with this approver.
+    #[must_use]
+    pub fn asking(self, approver: Arc<dyn Approver>) -> Self {
+        Self { approver: Some(approver), ..self }
     }
 
     /// True if the guard would refuse this script in an ordinary shell.
@@ -69,30 +77,9 @@ impl Judge {
         self.guard.judge(script, &Prelude::default()).refuses()
     }
 
-    /// Returns the guard's verdict on a plan.
+    /// Returns the guard's verdict on a plan. Takes as long as the guard does; [`check`] does not.
     pub fn verdict(&self, plan: &Plan) -> Verdict {
-        let script = String::from_utf8_lossy(plan.script.as_bytes());
-        let home = plan.environment.variables.get(std::ffi::OsStr::new("HOME"));
-        let definitions = plan.snapshot.as_ref().and_then(|snapshot| snapshot.used_by(&script));
-        let own = plan.own_variables.iter().filter_map(|name| {
-            let value = plan.environment.variables.get(std::ffi::OsStr::new(name))?;
-            Some((name.clone(), value.to_string_lossy().into_owned()))
-        });
-        // A session has variables of its own, and a file of the user's may set any.
-        let is_decided = plan.environment_is_whole
-            && plan.session.is_none()
-            && !["BASH_ENV", "ENV"]
-                .iter()
-                .any(|name| plan.environment.variables.contains_key(std::ffi::OsStr::new(name)));
-        let names = || plan.environment.variables.keys().map(|name| name.to_string_lossy().into_owned()).collect();
-        let prelude = Prelude {
-            environment: is_decided.then(names),
-            home: home.map(|home| home.to_string_lossy().into_owned()).filter(|home| home.starts_with('/')),
-            definitions: definitions.unwrap_or_default(),
-            persistent: plan.session.is_some(),
-            variables: own.filter(|(name, _)| !matches!(name.as_str(), "HOME" | "PWD")).collect(),
-            ..prelude_in(&plan.directory)
-        };
+        let (script, prelude) = in_its_world(plan);
         self.guard.judge(&script, &prelude)
     }
 
@@ -120,6 +107,31 @@ impl fmt::Debug for Judge {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.debug_struct("Judge").field("can_ask", &self.approver.is_some()).finish_non_exhaustive()
     }
+}
+
+/// The script of a plan, and the shell before its first command as far as it is known.
+fn in_its_world(plan: &Plan) -> (String, Prelude) {
+    let script = String::from_utf8_lossy(plan.script.as_bytes());
+    let home = plan.environment.variables.get(std::ffi::OsStr::new("HOME"));
+    let definitions = plan.snapshot.as_ref().and_then(|snapshot| snapshot.used_by(&script));
+    let own = plan.own_variables.iter().filter_map(|name| {
+        let value = plan.environment.variables.get(std::ffi::OsStr::new(name))?;
+        Some((name.clone(), value.to_string_lossy().into_owned()))
+    });
+    // A session has variables of its own, and a file of the user's may set any.
+    let is_decided = plan.environment_is_whole
+        && plan.session.is_none()
+        && !["BASH_ENV", "ENV"].iter().any(|name| plan.environment.variables.contains_key(std::ffi::OsStr::new(name)));
+    let names = || plan.environment.variables.keys().map(|name| name.to_string_lossy().into_owned()).collect();
+    let prelude = Prelude {
+        environment: is_decided.then(names),
+        home: home.map(|home| home.to_string_lossy().into_owned()).filter(|home| home.starts_with('/')),
+        definitions: definitions.unwrap_or_default(),
+        persistent: plan.session.is_some(),
+        variables: own.filter(|(name, _)| !matches!(name.as_str(), "HOME" | "PWD")).collect(),
+        ..prelude_in(&plan.directory)
+    };
+    (script.into_owned(), prelude)
 }
 
 /// The working directory for the guard, which reads no file system: as it is spelled, and without symbolic links.
@@ -182,7 +194,13 @@ pub(crate) async fn check(
     judge: Option<&Judge>,
     caller: Option<&dyn Approver>,
 ) -> Result<Checked, Refusal> {
-    let verdict = judge.map(|judge| judge.verdict(&plan)).unwrap_or_default();
+    let verdict = match judge {
+        Some(judge) => {
+            let (script, prelude) = in_its_world(&plan);
+            judge.threads.judge(&judge.guard, script, prelude).await
+        }
+        None => Verdict::default(),
+    };
     if !verdict.refuses() {
         return Ok(Checked { plan, verdict });
     }
@@ -248,7 +266,7 @@ mod tests {
 
     /// Result of a future that waits for nothing.
     fn now<T>(future: impl Future<Output = T>) -> T {
-        tokio::runtime::Builder::new_current_thread().build().expect("a runtime").block_on(future)
+        tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime").block_on(future)
     }
 
     #[test]

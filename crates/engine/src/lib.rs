@@ -50,6 +50,7 @@ mod environment;
 mod fixed_name;
 mod id_counter;
 mod jobs;
+mod judge_threads;
 mod keeper_link;
 mod last_lines;
 mod link;
@@ -121,6 +122,7 @@ pub use jobs::{
 };
 #[cfg(feature = "screens")]
 pub use jobs::{JobTerminal, RunLines, ScreenUntil, TerminalError, TypedLines, WaitOver, shell_at};
+pub use judge_threads::JUDGE_THREAD;
 pub use link::{Ended, Handover, Link, OutputHandover};
 pub use outcome::{CondensedOutput, CutOff, Direction, LeftBehind, Leftover, Outcome, Output, Truncation};
 pub use output_redactor::{OutputRedactor, RedactingWriter};

@@ -1,6 +1,8 @@
 //! The guard itself: which rules there are, and judging by them.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use crate::finding::{Finding, Level, Verdict};
 use crate::marks;
@@ -60,6 +62,8 @@ pub struct Prelude {
 pub struct Guard {
     levels: BTreeMap<String, Setting>,
     pub(crate) own: Vec<OwnRule>,
+    /// Called with every script, in tests of what becomes of a guard that fails.
+    probe: Option<fn(&str)>,
 }
 
 impl Guard {
@@ -96,7 +100,7 @@ impl Guard {
             }
         }
         // The examples are held against the rules as they are, not as they are set.
-        let guard = Self { levels: BTreeMap::new(), own };
+        let guard = Self { levels: BTreeMap::new(), own, probe: None };
         rules::check_examples(&guard)?;
         Ok(Self { levels: policy.levels, ..guard })
     }
@@ -117,20 +121,29 @@ impl Guard {
     /// assert!(guard.judge("echo 'rm -rf ~'", &Prelude::default()).findings.is_empty());
     /// ```
     pub fn judge(&self, script: &str, prelude: &Prelude) -> Verdict {
+        self.judge_until(script, prelude, Arc::default())
+    }
+
+    /// Judges as [`judge`](Self::judge) does, until somebody sets the flag: then the script is too complex.
+    pub fn judge_until(&self, script: &str, prelude: &Prelude, gives_up: Arc<AtomicBool>) -> Verdict {
+        if let Some(probe) = self.probe {
+            probe(script);
+        }
         if script.len() > LONGEST_SCRIPT {
-            let findings = self.too_complex(script, "it is longer than 1 MiB").into_iter().collect();
-            return Verdict { findings, incomplete: false };
+            return self.not_judged(script.len(), "it is longer than 1 MiB");
         }
         let script = marks::without_marks(script);
         let mut walk = ScriptWalk::new(self, (&script, 0), prelude);
+        walk.budget.gives_up = Arc::clone(&gives_up);
         walk.walk_script();
         let incomplete = walk.trail.is_incomplete;
         let mut findings = std::mem::take(&mut walk.trail.findings);
-        findings.extend(walk.budget.exhausted().and_then(|why| self.too_complex(&script, why)));
+        findings.extend(walk.budget.exhausted().and_then(|why| self.too_complex(script.len(), why)));
         if !prelude.definitions.is_empty() {
             let definitions = marks::without_marks(&prelude.definitions);
             let text = format!("{definitions}{script}");
             let mut walk = ScriptWalk::new(self, (&text, definitions.len()), prelude);
+            walk.budget.gives_up = gives_up;
             walk.walk_script();
             // Definitions that are too much to follow are not the script's fault.
             for finding in walk.trail.findings {
@@ -143,12 +156,24 @@ impl Guard {
         Verdict { findings, incomplete }
     }
 
-    fn too_complex(&self, script: &str, why: &str) -> Option<Finding> {
+    /// The verdict on a script of this length that was not judged, with the reason behind "too complex to be judged: ".
+    pub fn not_judged(&self, length: usize, why: &str) -> Verdict {
+        Verdict { findings: self.too_complex(length, why).into_iter().collect(), incomplete: false }
+    }
+
+    /// Calls this with every script before it is judged.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn with_probe(self, probe: fn(&str)) -> Self {
+        Self { probe: Some(probe), ..self }
+    }
+
+    fn too_complex(&self, length: usize, why: &str) -> Option<Finding> {
         let rule = &rules::TOO_COMPLEX;
         Some(Finding {
             rule: rule.name.to_owned(),
             level: self.level(rule.name, rule.level)?,
-            span: 0..script.len(),
+            span: 0..length,
             chain: Vec::new(),
             message: format!("{}: {why}", rule.message),
             alternative: rule.alternative.to_owned(),

@@ -2,6 +2,9 @@
 //!
 //! Invariant: an exhausted budget stays exhausted, and the verdict then says so.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 /// Simple commands, iterations and the like, for a short script. A loop over loops over loops has more.
 const MOST_STEPS: usize = 30_000;
 
@@ -43,13 +46,22 @@ pub(crate) struct WalkBudget {
     derived_left: usize,
     depth: usize,
     exhausted: Option<&'static str>,
+    /// Set by somebody who does not wait any longer.
+    pub(crate) gives_up: Arc<AtomicBool>,
 }
 
 impl WalkBudget {
     /// The budget for a text of so many bytes.
     pub(super) fn for_text(bytes: usize) -> Self {
         let steps_left = MOST_STEPS + bytes / BYTES_A_STEP;
-        Self { steps_left, steps_spent: 0, derived_left: MOST_DERIVED, depth: 0, exhausted: None }
+        Self {
+            steps_left,
+            steps_spent: 0,
+            derived_left: MOST_DERIVED,
+            depth: 0,
+            exhausted: None,
+            gives_up: Arc::default(),
+        }
     }
 
     /// Why the walk has given up, in words that follow "this script is too complex to be judged: ".
@@ -74,6 +86,9 @@ impl WalkBudget {
         self.steps_spent = self.steps_spent.saturating_add(steps);
         if !is_enough {
             self.give_up("it has too many steps to follow");
+        }
+        if self.gives_up.load(Ordering::Relaxed) {
+            self.give_up("it takes too long to follow");
         }
     }
 
