@@ -5,8 +5,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use bashful_engine::{
-    ByteSize, Input, JobLimits, JobStore, Request, SessionLimits, SessionName, SessionOwner, SessionStore, Stop,
-    Streams,
+    ByteSize, Input, JobLimits, JobStore, Lifetime, Request, SessionLimits, SessionName, SessionOwner, SessionStore,
+    Stop, Streams,
 };
 use bashful_testkit::{Place, Starts, WIDE, check_golden, eventually, request, run};
 use regex::Regex;
@@ -23,6 +23,8 @@ struct Records {
 impl Records {
     fn new() -> Self {
         let mut place = Place::new(PUPPET);
+        // As it is written down.
+        place.options.lifetime = Lifetime(WIDE);
         // The smallest output that there can be, so that a part of it goes missing.
         let limits = JobLimits { output: ByteSize(65536), ..JobLimits::default() };
         place.options.jobs = Some(Arc::new(JobStore::new(place.path().join("jobs"), limits)));
