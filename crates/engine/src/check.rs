@@ -77,7 +77,7 @@ impl Judge {
         self.guard.judge(script, &Prelude::default()).refuses()
     }
 
-    /// Returns the guard's verdict on a plan. Takes as long as the guard does; [`check`] does not.
+    /// Returns the guard's verdict on a plan. Takes as long as the guard does, on this thread.
     pub fn verdict(&self, plan: &Plan) -> Verdict {
         let (script, prelude) = in_its_world(plan);
         self.guard.judge(&script, &prelude)
