@@ -101,7 +101,9 @@ impl Surroundings {
 /// Hunts with these options: `--rounds N`, and names of test binaries.
 pub(crate) fn main(options: &[&str]) -> Done {
     let (rounds, names) = match options {
-        ["--rounds", number, names @ ..] => (number.parse()?, names),
+        ["--rounds", number, names @ ..] => {
+            (number.parse().map_err(|_| format!("--rounds takes a number, not {number:?}"))?, names)
+        }
         names => (ROUNDS, names),
     };
     if let Some(option) = names.iter().find(|name| name.starts_with('-')) {
@@ -205,6 +207,9 @@ fn prepare(length: usize, names: &[&str]) -> Result<Vec<Binary>, Box<dyn Error>>
     let messages = String::from_utf8_lossy(&built.stdout).into_owned();
     let mut binaries: Vec<Binary> = messages.lines().filter_map(binary_of).collect();
     binaries.retain(|binary| names.is_empty() || names.iter().any(|name| binary.name.contains(name)));
+    if binaries.is_empty() {
+        return Err(format!("no test binary has one of these names: {}", names.join(", ")).into());
+    }
     Ok(binaries)
 }
 

@@ -1,4 +1,4 @@
-//! What keeps accidents and secrets out, and changes the settings of agents: guard, hooks, redaction, install.
+//! Accidents, secrets and the settings of agents: guard, hooks, redaction, install.
 
 mod approve;
 mod guard;

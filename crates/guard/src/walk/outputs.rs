@@ -1,7 +1,7 @@
 //! Programs whose output is known: those that scripts use to put text together.
 
 use crate::marks::{FRESH, HOME, NAME, REPO, SOME, STAR, START, TREE, UNKNOWN};
-use crate::walk::files::{base_name, normalized};
+use crate::walk::files::{FRESH_DIRECTORY, base_name, normalized};
 use crate::walk::{ScriptWalk, decode};
 
 /// Gives the text that a program writes; none if that is not known. The name comes along because some share a function.
@@ -50,7 +50,7 @@ fn filter_named(name: &str) -> Option<Filter> {
         "grep" | "egrep" | "fgrep" | "rg" => |walk, _, arguments| walk.grep(arguments),
         "sed" | "gsed" => |walk, _, arguments| walk.sed(arguments),
         "ls" | "dir" | "exa" | "eza" => |walk, _, arguments| Some(walk.list_directories(arguments)),
-        "mktemp" => |_, _, _| Some("/tmp/tmp.XXXXXXXXXX\n".to_owned()),
+        "mktemp" => |_, _, _| Some(format!("{FRESH_DIRECTORY}\n")),
         "whoami" | "hostname" | "date" | "id" | "uname" | "nproc" | "uuidgen" | "wc" | "logname" | "tty" => {
             |_, _, _| Some(format!("{SOME}\n"))
         }

@@ -1,4 +1,4 @@
-//! What a model is told, and what it does at a terminal.
+//! Texts for models, and models at a terminal.
 
 mod bang;
 mod dialects;
