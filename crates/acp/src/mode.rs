@@ -1,6 +1,7 @@
 //! The modes of a session: how long a command may run, and if it runs in the background.
 
 use agent_client_protocol::v1::schema::{SessionMode, SessionModeState};
+use bashful_dialect::BashMode;
 
 /// The mode of a session, which its commands get as the argument `mode`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -9,6 +10,16 @@ pub(crate) enum CommandMode {
     Default,
     Slow,
     Background,
+}
+
+impl From<CommandMode> for BashMode {
+    fn from(mode: CommandMode) -> Self {
+        match mode {
+            CommandMode::Default => Self::Default,
+            CommandMode::Slow => Self::Slow,
+            CommandMode::Background => Self::Background,
+        }
+    }
 }
 
 impl CommandMode {

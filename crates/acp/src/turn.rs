@@ -11,7 +11,7 @@ use agent_client_protocol::v1::schema::{
 };
 use agent_client_protocol::v1::{ConnectionTo, Responder};
 use agent_client_protocol::{Client, Error};
-use bashful_dialect::{Answer, BangCaller, ToolCaller, Update};
+use bashful_dialect::{Answer, BangCaller, BashCall, ToolCaller, Update};
 use bashful_engine::{Approver, Cancellation, Canceller, ClientTerminal, Live};
 use bashful_render::{Card, CardKind, visible};
 use serde_json::{Value, json};
@@ -126,11 +126,8 @@ impl Turn {
     }
 
     async fn call_tool(&mut self, script: &str) -> CallEnd {
-        let arguments = json!({
-            "command": script,
-            "cwd": self.place.directory.to_string_lossy(),
-            "mode": self.place.mode.id(),
-        });
+        let (mode, cwd) = (self.place.mode.into(), Some(self.place.directory.clone()));
+        let arguments = BashCall { mode, cwd, ..BashCall::new(script) };
         let (updates, mut told) = mpsc::channel(WAITING_UPDATES);
         let caller = ToolCaller {
             connection: Some(self.session_id.to_string()),
@@ -141,7 +138,7 @@ impl Turn {
             ..ToolCaller::default()
         };
         let toolbox = self.agent.toolbox.clone();
-        let mut call = Box::pin(toolbox.call("bash", arguments, caller));
+        let mut call = Box::pin(toolbox.run(arguments, caller));
         let mut shown = ShownCall::default();
         let answer = loop {
             tokio::select! {
@@ -149,7 +146,7 @@ impl Turn {
                 Some(update) = told.recv() => self.show_update(script, &update, &mut shown),
             }
         };
-        let answer = answer.expect("every dialect has the tool");
+        let answer = answer.expect("the native dialect has these arguments");
         self.end_of_call(script, &answer)
     }
 

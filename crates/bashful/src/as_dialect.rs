@@ -4,9 +4,9 @@ use std::error::Error;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use bashful_dialect::{Abilities, Dialect, Tool, ToolCaller, Toolbox, how_to_allow};
+use bashful_dialect::{BashArgument, BashCall, BashMode, Dialect, ToolCaller, Toolbox, how_to_allow};
 use bashful_engine::{Canceller, CommandLog, CommandRecord, Engine, Fate, Interceptor, Patience, error_chain};
-use serde_json::{Map, Value, json};
+use serde_json::json;
 use thiserror::Error;
 
 use crate::cli::{Mode, RunArgs};
@@ -19,15 +19,11 @@ use crate::settings::Settings;
 use crate::setup::{self, SetupError, Surroundings};
 use crate::signals::Signals;
 
-/// An option that the dialect's tool does not have.
+/// A part of the call is no text, as a model's or a program's would be.
 #[derive(Debug, Error)]
-pub(crate) enum AskError {
-    #[error("{what} is not UTF-8, and tools are called with JSON")]
-    NotText { what: &'static str },
-    #[error("the {dialect} dialect has no tool `bash`")]
-    NoBash { dialect: Dialect },
-    #[error("the {dialect} dialect has no {option}")]
-    NoSuchOption { dialect: Dialect, option: &'static str },
+#[error("{what} is not UTF-8")]
+pub(crate) struct NotText {
+    pub(crate) what: &'static str,
 }
 
 /// Calls the tool, and prints the text that a model would read, or the facts.
@@ -35,12 +31,10 @@ pub(crate) fn main(args: &RunArgs, dialect: Dialect, file: Option<&Path>) -> Res
     let around = Surroundings::read();
     let (mut settings, _) = around.settings(file)?;
     guard::set_dialect_levels(&mut settings, dialect);
-    let tools = dialect.tools(&setup::limits(&settings), Path::new("/"), Abilities::ALL);
-    let bash = tools.iter().find(|tool| tool.name == "bash").ok_or(AskError::NoBash { dialect })?;
-    let arguments = arguments(args, dialect, bash)?;
+    let mut asked = bash_call(args)?;
     // A tool without the argument `cwd` runs in the server's directory.
-    let cwd = args.command.cwd.as_deref().filter(|_| !takes(bash, "cwd"));
-    let called = call(args, dialect, &settings, &around, (cwd, arguments));
+    let cwd = asked.cwd.take_if(|_| !dialect.has(BashArgument::Cwd));
+    let called = call(args, dialect, &settings, &around, (cwd.as_deref(), asked));
     called.or_else(|error| {
         if dialect != Dialect::PLAIN {
             return Err(error);
@@ -57,7 +51,7 @@ fn call(
     dialect: Dialect,
     settings: &Settings,
     around: &Surroundings,
-    (cwd, arguments): (Option<&Path>, Value),
+    (cwd, asked): (Option<&Path>, BashCall),
 ) -> Result<Exit, Box<dyn Error>> {
     let here = setup::directory(around, cwd)?;
     let runtime = setup::runtime()?;
@@ -76,7 +70,7 @@ fn call(
         let patience = args.patience.map(Patience);
         let (canceller, cancellation) = Canceller::new();
         let caller = ToolCaller { patience, cancellation: Some(cancellation), ..ToolCaller::default() };
-        let mut call = Box::pin(toolbox.call("bash", arguments, caller));
+        let mut call = Box::pin(toolbox.run(asked, caller));
         let mut interrupted = None;
         let answer = loop {
             tokio::select! {
@@ -102,58 +96,27 @@ fn call(
     ran
 }
 
-/// The command-line options as arguments of the tool.
-fn arguments(args: &RunArgs, dialect: Dialect, bash: &Tool) -> Result<Value, Box<dyn Error>> {
-    let no = |option| AskError::NoSuchOption { dialect, option };
-    let script = setup::script(&args.command.script)?;
-    let script = String::from_utf8(script).map_err(|_| AskError::NotText { what: "the command" })?;
-    let mut arguments = Map::from_iter([("command".to_owned(), Value::from(script))]);
-    let mut give = |name: &str, value: Value| drop(arguments.insert(name.to_owned(), value));
-    let mode = match args.command.mode() {
-        Mode::Default => None,
-        Mode::Slow => Some(dialect.slow().ok_or_else(|| no("--mode slow; --timeout says how long"))?),
-        Mode::Background => Some(dialect.background().ok_or_else(|| no("--mode background"))?),
-    };
-    if let Some((name, value)) = mode {
-        give(name, value);
+/// The command-line options as a call of the tool.
+fn bash_call(args: &RunArgs) -> Result<BashCall, Box<dyn Error>> {
+    let command =
+        String::from_utf8(setup::script(&args.command.script)?).map_err(|_| NotText { what: "the command" })?;
+    // A number that is not finite would be clamped to another one.
+    if let Some(timeout) = args.command.timeout.filter(|timeout| !timeout.is_finite()) {
+        return Err(SetupError::Timeout(timeout).into());
     }
-    if let Some(timeout) = args.command.timeout {
-        // JSON cannot express it, and without the argument the tool would use its default.
-        if !timeout.is_finite() {
-            return Err(SetupError::Timeout(timeout).into());
-        }
-        give("timeout", timeout.into());
-    }
-    if let Some(cwd) = args.command.cwd.as_deref().filter(|_| takes(bash, "cwd")) {
-        give("cwd", cwd.to_str().ok_or(AskError::NotText { what: "--cwd" })?.into());
-    }
-    if !args.command.env.is_empty() {
-        let variable = |given| -> Result<_, Box<dyn Error>> {
-            let (name, value) = setup::variable(given)?;
-            let value = value.into_string().map_err(|_| AskError::NotText { what: "--env" })?;
-            Ok((name, Value::from(value)))
-        };
-        let variables: Result<Map<String, Value>, _> = args.command.env.iter().map(variable).collect();
-        give("env", variables?.into());
-    }
-    if let Some(session) = &args.command.session {
-        if !takes(bash, "session") {
-            return Err(no("--session").into());
-        }
-        give("session", session.as_str().into());
-    }
-    if args.stdin {
-        if !takes(bash, "stdin") {
-            return Err(no("--stdin").into());
-        }
-        give("stdin", true.into());
-    }
-    Ok(arguments.into())
-}
-
-/// True if the tool has an argument of this name.
-fn takes(tool: &Tool, argument: &str) -> bool {
-    tool.input.get("properties").is_some_and(|properties| properties.get(argument).is_some())
+    Ok(BashCall {
+        mode: match args.command.mode() {
+            Mode::Default => BashMode::Default,
+            Mode::Slow => BashMode::Slow,
+            Mode::Background => BashMode::Background,
+        },
+        timeout: args.command.timeout,
+        cwd: args.command.cwd.clone(),
+        env: args.command.env.iter().map(|given| setup::variable(given)).collect::<Result<_, _>>()?,
+        session: args.command.session.as_ref().map(|name| name.as_str().to_owned()),
+        stdin: args.stdin,
+        ..BashCall::new(command)
+    })
 }
 
 /// A command log that keeps the last record.

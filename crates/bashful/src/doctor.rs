@@ -90,7 +90,6 @@ async fn examine(engine: &Engine, around: &Surroundings, used: &[String]) -> Res
         "promises": {
             "keeper": match keeper {
                 KeeperForm::Process => "process",
-                KeeperForm::Thread => "thread",
                 KeeperForm::Backend => "backend",
             },
             "catches_daemons": catches_daemons,

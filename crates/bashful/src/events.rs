@@ -10,7 +10,7 @@ use bashful_rpc::wire::{self, BashRequest, BehindChoice};
 use bashful_rpc::{Service, run_one, stdio};
 use tokio::sync::mpsc;
 
-use crate::as_dialect::{AskError, LastRecord};
+use crate::as_dialect::{LastRecord, NotText};
 use crate::cli::{Mode, RunArgs};
 use crate::condense;
 use crate::exit::Exit;
@@ -68,7 +68,7 @@ pub(crate) fn main(args: &RunArgs, file: Option<&Path>) -> Result<Exit, Box<dyn 
 
 /// The request from the arguments.
 fn request(args: &RunArgs) -> Result<BashRequest, Box<dyn Error>> {
-    let not_text = |what| AskError::NotText { what };
+    let not_text = |what| NotText { what };
     let script = String::from_utf8(setup::script(&args.command.script)?).map_err(|_| not_text("the command"))?;
     let mut request = BashRequest::new(script);
     let mode = args.command.mode();

@@ -92,7 +92,6 @@ fn run(args: &RunArgs, settings: &Settings, around: &Surroundings) -> Result<Exi
         let exit = match reply {
             Reply::Finished(finished) => report.finished(finished, interrupted)?,
             Reply::Background(background) => report.background(background)?,
-            Reply::LeftWithClient(_) => unreachable!("the caller has no terminals"),
             Reply::Refused(refusal) => return Err(guard::Refused::new(&refusal).into()),
             Reply::Intercepted(better) => return Err(Intercepted(better).into()),
             Reply::Cancelled => {

@@ -177,10 +177,11 @@ impl Drop for BusyShell {
 impl Toolbox {
     /// Runs a command that a person typed, as it stands. Dropping the future stops the command.
     ///
-    /// ```
+    /// ```standalone_crate
     /// # use bashful_dialect::{BangCaller, Dialect, Limits, Toolbox};
     /// # use bashful_engine::{Engine, Options};
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # bashful_engine::keeper_main();
     /// let engine = Engine::new(Options::new("/bin/bash".into(), "/".into()))?;
     /// let toolbox = Toolbox::new(engine, Dialect::PI, Limits::default(), "/".as_ref());
     /// let result = toolbox.bang("echo hello; exit 3", BangCaller::default()).await?;
@@ -232,7 +233,6 @@ impl Toolbox {
             Reply::Refused(refusal) => Err(BangError::Refused(visible_lines(&refusal_text(&refusal)))),
             Reply::Intercepted(better) => Err(BangError::Refused(better.text.into_string())),
             Reply::Background(job) => Err(BangError::Failed(format!("it became job {}", job.job.id))),
-            Reply::LeftWithClient(_) => unreachable!("the caller has no terminals"),
             Reply::Cancelled => {
                 let directory = self.bang_shells.directory(&caller.key).or(caller.starts_in);
                 let directory = directory.unwrap_or_else(|| self.directory.clone());

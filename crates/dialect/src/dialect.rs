@@ -5,14 +5,14 @@ use std::path::Path;
 use std::str::FromStr;
 
 use bashful_engine::{
-    Budget, ByteSize, JobRecord, LeftWithClient, Lifetime, Options, Outcome, Redacted, Redactor, RunError, SessionName,
-    ShownSoFar,
+    Budget, ByteSize, JobRecord, Lifetime, Options, Outcome, Redacted, Redactor, RunError, SessionName, ShownSoFar,
 };
 use serde_json::Value;
 use thiserror::Error;
 
 use crate::answer::{Answer, RawAnswer};
 use crate::arguments::{ArgumentError, Call, Limits, RunCall};
+use crate::bash_call::{BashArgument, BashCall};
 use crate::job_calls::{JobOutput, JobsReply};
 use crate::terminal_calls::ScreenView;
 use crate::tool::{Abilities, Placeholders, Tool};
@@ -38,20 +38,11 @@ pub(crate) trait Shape: fmt::Debug + Sync {
     /// Parses the arguments of a tool; none if the dialect has no such tool.
     fn parse(&self, tool: &str, arguments: Value, limits: &Limits) -> Option<Result<Call, ArgumentError>>;
 
-    /// The argument that selects the longer timeout; none if the dialect has none.
-    fn slow(&self) -> Option<(&'static str, Value)> {
-        None
-    }
+    /// The arguments that its `bash` lacks.
+    fn lacks(&self) -> &'static [BashArgument];
 
-    /// The argument that starts a command in the background; none if the dialect has none.
-    fn background(&self) -> Option<(&'static str, Value)> {
-        None
-    }
-
-    /// The arguments of a command at a terminal that a person attends to; none if the dialect has no terminals.
-    fn attended(&self) -> Option<Vec<(&'static str, Value)>> {
-        None
-    }
+    /// Turns a call of `bash` into a command. It uses only arguments that the dialect has.
+    fn bash(&self, call: BashCall, limits: &Limits) -> Result<Call, ArgumentError>;
 
     /// The reply to a command that has ended.
     fn ended(&self, ended: &EndedCommand<'_>) -> RawAnswer;
@@ -61,9 +52,6 @@ pub(crate) trait Shape: fmt::Debug + Sync {
 
     /// The reply to a command that outlasted its call and became a job.
     fn outlasted(&self, job: &JobRecord, so_far: &ShownSoFar, call: &CallFacts) -> RawAnswer;
-
-    /// The reply to a command that outlasted its call in a terminal of the client, and continues there.
-    fn left_with_client(&self, left: &LeftWithClient, call: &CallFacts) -> RawAnswer;
 
     /// The name of the fact that names the client's terminal.
     fn client_terminal_field(&self) -> &'static str {
@@ -149,20 +137,9 @@ impl Dialect {
         self.0.adjust(options, limits);
     }
 
-    /// The argument of `bash` that selects the longer timeout; none if the dialect has none.
-    pub fn slow(self) -> Option<(&'static str, Value)> {
-        self.0.slow()
-    }
-
-    /// The argument of `bash` that starts a command in the background; none if the dialect has none.
-    pub fn background(self) -> Option<(&'static str, Value)> {
-        self.0.background()
-    }
-
-    /// The arguments of `bash` for a terminal that a person attends to by a [`TerminalView`](crate::TerminalView); none if the
-    /// dialect has no terminals.
-    pub fn attended(self) -> Option<Vec<(&'static str, Value)>> {
-        self.0.attended()
+    /// True if the dialect's `bash` has this argument.
+    pub fn has(self, argument: BashArgument) -> bool {
+        !self.0.lacks().contains(&argument)
     }
 }
 

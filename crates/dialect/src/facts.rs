@@ -4,8 +4,8 @@ use std::error::Error;
 use std::path::Path;
 
 use bashful_engine::{
-    Clip, Direction, End, Exit, JobRecord, LeftWithClient, LimitHit, Outcome, Output, Redactor, Refusal, ShownSoFar,
-    StopReason, error_chain,
+    Clip, Direction, End, Exit, JobRecord, LimitHit, Outcome, Output, Redactor, Refusal, ShownSoFar, StopReason,
+    error_chain,
 };
 use bashful_sys::signal;
 use serde::Serialize;
@@ -141,19 +141,6 @@ pub fn of_outlasted(job: &JobRecord, so_far: &ShownSoFar, notices: &[String]) ->
     facts["output_bytes"] = so_far.output.bytes.into();
     facts["output_lines"] = so_far.output.lines.into();
     facts
-}
-
-/// The facts about a command that outlasted its call in a terminal of the client.
-pub fn of_left_with_client(left: &LeftWithClient, notices: &[String]) -> Value {
-    json!({
-        "status": "running",
-        "cwd": left.directory.to_string_lossy(),
-        "client_terminal": &*left.terminal_id,
-        "duration_ms": u64::try_from(left.elapsed.as_millis()).unwrap_or(u64::MAX),
-        "output_bytes": left.shown.output.bytes,
-        "output_lines": left.shown.output.lines,
-        "notices": notices,
-    })
 }
 
 /// The facts about a command that never started.

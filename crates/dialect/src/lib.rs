@@ -3,11 +3,12 @@
 //!
 //! [`Toolbox::call`] is the one call:
 //!
-//! ```
+//! ```standalone_crate
 //! use bashful_dialect::{ToolCaller, Dialect, Limits, Toolbox};
 //! use bashful_engine::{Engine, Options};
 //!
 //! # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # bashful_engine::keeper_main();
 //! let engine = Engine::new(Options::new("/bin/bash".into(), "/".into()))?;
 //! let toolbox = Toolbox::new(engine, Dialect::NATIVE, Limits::default(), "/".as_ref());
 //! let arguments = serde_json::json!({ "command": "echo hello; exit 3" });
@@ -32,6 +33,7 @@ mod answer;
 mod approval;
 mod arguments;
 mod bang;
+mod bash_call;
 mod compose;
 mod dialect;
 pub mod facts;
@@ -58,6 +60,7 @@ pub use answer::{Answer, Conclusion, ResourceLink};
 pub use approval::{Allowable, allow_line, how_to_allow, question, shell_quoted};
 pub use arguments::{ClampedTimeout, Limits, MOST_IN_BACKGROUND, MOST_SECONDS, clamp_timeout, unique};
 pub use bang::{BangCaller, BangError, BashResult};
+pub use bash_call::{BashArgument, BashCall, BashMode, BashTerminal, MissingArgument};
 pub use bashful_render::{visible, visible_lines};
 pub use dialect::{Dialect, UnknownDialect};
 pub use job_calls::JobOutput;

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use bashful_engine::{
-    ArtifactFacts, Budget, ByteSize, Changes, Clip, CutOff, End, Exit, JobRecord, LeftBehind, LeftWithClient, Lifetime,
-    LimitHit, Outcome, Output, SessionName, SessionOutcome, ShownSoFar, StopReason,
+    ArtifactFacts, Budget, ByteSize, Changes, Clip, CutOff, End, Exit, JobRecord, LeftBehind, Lifetime, LimitHit,
+    Outcome, Output, SessionName, SessionOutcome, ShownSoFar, StopReason,
 };
 use bashful_sys::signal;
 use serde_json::Value;
@@ -230,15 +230,6 @@ pub fn lost(outcome: &Outcome) -> &'static str {
         Some(_) => "command lost: the client did not report how it ended; exit code unknown",
         None => LOST,
     }
-}
-
-/// The notice about a command that outlasted its call in a terminal of the client.
-pub fn runs_at_client(left: &LeftWithClient) -> String {
-    let elapsed = Lifetime(tenths(left.elapsed));
-    format!(
-        "still running after {elapsed}, in the client's terminal {}; do not start it again; it is killed after {}",
-        left.terminal_id, left.lifetime
-    )
 }
 
 /// Number and name of a signal: `9 (SIGKILL)`.

@@ -31,10 +31,11 @@ pub struct ToolCaller {
     /// [pushes](crate::Toolbox::pushes), updates of a command that became a job continue after the answer. The last one has the final
     /// text, and then the channel closes.
     ///
-    /// ```
+    /// ```standalone_crate
     /// # use bashful_dialect::{ToolCaller, Dialect, Limits, Toolbox};
     /// # use bashful_engine::{Engine, Options};
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # bashful_engine::keeper_main();
     /// # let engine = Engine::new(Options::new("/bin/bash".into(), "/".into()).inherit())?;
     /// # let toolbox = Toolbox::new(engine, Dialect::PI, Limits::default(), "/".as_ref());
     /// let (send, mut updates) = tokio::sync::mpsc::channel(16);

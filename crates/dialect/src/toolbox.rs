@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bashful_engine::{
     self as engine, Background, CommandLog, End, Engine, Exit, Finished, Interceptor, JobRecord, JobStore, JobTerminal,
-    LeftWithClient, Output, Reply, ReplyLimit, Request, RunError, SessionName, StopReason, Streams, TerminalError,
-    Waiting, error_chain,
+    Output, Reply, ReplyLimit, Request, RunError, SessionName, StopReason, Streams, TerminalError, Waiting,
+    error_chain,
 };
 use bashful_render::visible_lines;
 use serde_json::Value;
@@ -16,8 +16,9 @@ use thiserror::Error;
 
 use crate::answer::{Answer, Conclusion, RawAnswer};
 use crate::approval::{NoApprover, refusal_text};
-use crate::arguments::{Call, JobsCall, Limits, RunCall, WaitMode};
+use crate::arguments::{ArgumentError, Call, JobsCall, Limits, RunCall, WaitMode};
 use crate::bang::BangShells;
+use crate::bash_call::{BashCall, MissingArgument};
 use crate::dialect::{CallFacts, Dialect, EndedCommand};
 use crate::job;
 use crate::job_calls;
@@ -145,10 +146,34 @@ impl Toolbox {
     pub async fn call(&self, tool: &str, arguments: Value, caller: ToolCaller) -> Result<Answer, UnknownTool> {
         let parsed = self.dialect.0.parse(tool, arguments, &self.limits);
         let call = parsed.ok_or_else(|| UnknownTool { name: tool.to_owned() })?;
+        Ok(self.answer(call, caller).await)
+    }
+
+    /// Runs a command by the dialect's `bash`, for a host that has no JSON. Apart from that it is [`call`](Self::call).
+    ///
+    /// ```standalone_crate
+    /// # use bashful_dialect::{BashCall, BashMode, Dialect, Limits, ToolCaller, Toolbox};
+    /// # use bashful_engine::{Engine, Options};
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # bashful_engine::keeper_main();
+    /// # let engine = Engine::new(Options::new("/bin/bash".into(), "/".into()).inherit())?;
+    /// # let toolbox = Toolbox::new(engine, Dialect::NATIVE, Limits::default(), "/".as_ref());
+    /// let call = BashCall { mode: BashMode::Slow, cwd: Some("/usr".into()), ..BashCall::new("pwd") };
+    /// let answer = toolbox.run(call, ToolCaller::default()).await?;
+    /// assert_eq!(answer.text, "/usr\n");
+    /// # Ok(()) }
+    /// ```
+    pub async fn run(&self, call: BashCall, caller: ToolCaller) -> Result<Answer, MissingArgument> {
+        call.check(self.dialect)?;
+        Ok(self.answer(self.dialect.0.bash(call, &self.limits), caller).await)
+    }
+
+    /// Carries out a parsed call.
+    async fn answer(&self, call: Result<Call, ArgumentError>, caller: ToolCaller) -> Answer {
         let mut waiting = WaitingCaller::new(caller, self.engine.redactor(), self.dialect);
         let answer = match call {
             Err(error) => Err(Failure::failed(&error)),
-            Ok(Call::Run(call)) => self.run(*call, &mut waiting).await,
+            Ok(Call::Run(call)) => self.run_command(*call, &mut waiting).await,
             Ok(Call::TerminalSession(call)) => {
                 waiting.give_up_turn();
                 self.type_in_session(*call, &mut waiting).await
@@ -158,12 +183,12 @@ impl Toolbox {
                 self.call_jobs(call, &mut waiting).await
             }
         };
-        Ok(answer.unwrap_or_else(|Failure { status, conclusion, text }| {
+        answer.unwrap_or_else(|Failure { status, conclusion, text }| {
             // The error may quote another job, and with it a value that is withheld from this caller.
             let redactor = self.engine.redactor();
             let answer = self.dialect.0.failure(status, &visible_lines(&redactor.redact(text)));
             RawAnswer { conclusion, ..answer }.redact(&redactor)
-        }))
+        })
     }
 
     async fn call_jobs(&self, call: JobsCall, waiting: &mut WaitingCaller) -> Result<Answer, Failure> {
@@ -266,7 +291,7 @@ impl Toolbox {
     }
 
     /// Runs a command with [`Engine::call`] and answers in the dialect's words.
-    async fn run(&self, mut call: RunCall, waiting: &mut WaitingCaller) -> Result<Answer, Failure> {
+    async fn run_command(&self, mut call: RunCall, waiting: &mut WaitingCaller) -> Result<Answer, Failure> {
         let view = self.terminal_view(&mut call, waiting);
         let has_view = view.is_some();
         let shares_shell = call.wait_mode != WaitMode::InBackground && !has_view;
@@ -302,7 +327,6 @@ impl Toolbox {
                 let screen = self.first_screen(&background.job).await;
                 Ok(self.background(background, call, screen.as_ref(), waiting))
             }
-            Reply::LeftWithClient(left) => Ok(self.left_with_client(&left, call)),
             Reply::Refused(refusal) => Err(Failure::new("refused", refusal_text(&refusal))),
             Reply::Intercepted(better) => Err(Failure::new("refused", better.text.into_string())),
             Reply::Cancelled => {
@@ -386,13 +410,6 @@ impl Toolbox {
         let output = Some(outputs.map(Output::text).collect());
         let answer = RawAnswer { output, conclusion, ..self.dialect.0.ended(&ended) };
         self.dialect.0.bounded(answer, &redactor, outcome.output.limit)
-    }
-
-    fn left_with_client(&self, left: &LeftWithClient, call: RunCall) -> Answer {
-        let mut asked = CallFacts::new(call, left.lifetime, left.notices.clone());
-        asked.notices.extend(self.take_client_notice());
-        let answer = self.dialect.0.left_with_client(left, &asked);
-        self.dialect.0.bounded(answer, &left.redactor, left.shown.output.limit)
     }
 
     /// The promises that do not hold in a terminal of the client, for the first answer about one.

@@ -217,12 +217,6 @@ pub enum StartError {
     /// The backend has no sessions.
     #[error("cannot start a session: this backend has no sessions; leave out the session")]
     SessionsUnsupported,
-    /// A job needs a keeper process, which outlives this program.
-    #[error("cannot start a job: this program has no keeper process, and a thread would end with it")]
-    NoKeeper,
-    /// The terminal of a command needs a keeper process that leads its session.
-    #[error("cannot start the command with a terminal: this program has no keeper process; run it without a terminal")]
-    NoKeeperForTerminal,
     /// The keeper could not write the job's record.
     #[error("cannot start a job: its keeper cannot use {}", directory.display())]
     Record {
@@ -231,9 +225,6 @@ pub enum StartError {
         /// Error of the system.
         source: std::io::Error,
     },
-    /// A session needs a keeper process.
-    #[error("cannot start a session: this program has no keeper process")]
-    NoKeeperForSession,
     /// The directory of the session cannot be used.
     #[error("cannot start a session: {} cannot be used", place.display())]
     Session {

@@ -19,7 +19,7 @@ use bashful_sys::signal::Signal;
 use tokio::time::{Instant, sleep_until, timeout};
 
 pub use caller::{Caller, Cancellation, Canceller, Interceptor, Pauser, Pausing, Waiting};
-pub use reply::{Background, BetterTool, Finished, LeftWithClient, Reply, ShownSoFar};
+pub use reply::{Background, BetterTool, Finished, Reply, ShownSoFar};
 
 use caller::{PauseOrder, cancelled, pause_ordered};
 
@@ -70,9 +70,10 @@ impl Engine {
     /// Runs a command for a caller. A dropped future stops the command, unless it has become a job. A caller that
     /// cancels instead gets the output so far.
     ///
-    /// ```
+    /// ```standalone_crate
     /// # use bashful_engine::{Caller, Canceller, End, Engine, Options, Reply, Request, Script, StopReason};
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # bashful_engine::keeper_main();
     /// let engine = Engine::new(Options::new("/bin/bash".into(), "/".into()).inherit())?;
     /// let (canceller, cancellation) = Canceller::new();
     /// let (progress, mut live) = tokio::sync::watch::channel(bashful_engine::Live::default());
@@ -126,9 +127,10 @@ impl Engine {
 
     /// Runs a command and waits for its end: [`call`](Self::call) for a default caller.
     ///
-    /// ```
+    /// ```standalone_crate
     /// # use bashful_engine::{Engine, Options, Reply, Request, Script, End, Exit};
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # bashful_engine::keeper_main();
     /// let engine = Engine::new(Options::new("/bin/bash".into(), "/".into()).inherit())?;
     /// let reply = engine.run(Request::new(Script::new("echo hello; exit 3")?)).await?;
     /// let Reply::Finished(finished) = reply else { panic!("the guard lets it pass") };
@@ -175,9 +177,10 @@ impl Engine {
     /// `waiting` only limits the wait for a turn, and `cancellation` is ignored. A dropped future has started nothing,
     /// or stops what it had started.
     ///
-    /// ```
+    /// ```standalone_crate
     /// # use bashful_engine::{Caller, End, Engine, Options, Request, Script, StopReason};
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # bashful_engine::keeper_main();
     /// # let engine = Engine::new(Options::new("/bin/bash".into(), "/".into()).inherit())?;
     /// let started = engine.start(Request::new(Script::new("sleep 1000")?), Caller::default()).await?;
     /// let mut running = started.running().ok_or("refused")?;
@@ -250,9 +253,9 @@ impl Engine {
     /// The backend for a command that runs in the client's terminal; none for one that runs here. The order is that of
     /// [`Caller::client_terminal`].
     fn client_backend(&self, request: &Request, caller: &Caller) -> Option<Arc<dyn Backend>> {
-        let waits_there = matches!(caller.waiting, Waiting::ToEnd | Waiting::WithPatience(_));
         let is_plain = request.streams == Streams::Combined && request.input == Input::Nothing;
         let wants_lines = request.lines.is_some() || request.enough.is_some();
+        let waits_there = caller.waiting == Waiting::ToEnd;
         let fits = waits_there && is_plain && request.session.is_none() && !wants_lines && caller.listener.is_none();
         let terminal = caller.client_terminal.clone().filter(|_| fits)?;
         Some(Arc::new(ClientBackend::new(terminal, self.options().host_environment.clone())))
@@ -399,14 +402,9 @@ impl RunningCall {
                 order = pause_ordered(&mut pausing) => self.run.follow(order).await,
                 () = until(give_up) => {
                     give_up = None;
-                    match self.run.leave_with_client() {
-                        Some(true) => return self.left_with_client(),
-                        // The command has just ended.
-                        Some(false) => {}
-                        None => match self.run.send_to_background().await {
-                            Ok(sent) => return self.became_job(sent),
-                            Err(why) => self.context.notices.extend(not_sent_notice(&why)),
-                        },
+                    match self.run.send_to_background().await {
+                        Ok(sent) => return self.became_job(sent),
+                        Err(why) => self.context.notices.extend(not_sent_notice(&why)),
                     }
                 }
             }
@@ -426,23 +424,6 @@ impl RunningCall {
             directory: facts.directory,
             lifetime: facts.lifetime,
             window,
-            notices: context.redacted_notices(),
-            redactor: context.redactor,
-        })
-    }
-
-    fn left_with_client(self) -> Reply {
-        let Self { mut run, mut context, facts, .. } = self;
-        let elapsed = run.elapsed();
-        let (terminal_id, output) = run.shown_by_client().expect("it was left there");
-        context.update_entry(|entry| entry.left_with_client(elapsed, &output));
-        let shown = ShownSoFar { output, stderr: None, session: None, window: facts.window, had_line_limit: false };
-        Reply::LeftWithClient(LeftWithClient {
-            terminal_id,
-            shown,
-            elapsed,
-            directory: facts.directory,
-            lifetime: facts.lifetime,
             notices: context.redacted_notices(),
             redactor: context.redactor,
         })

@@ -182,13 +182,6 @@ impl LogEntry {
         self.record.savings = outcome.condensed_output().and_then(Savings::of);
     }
 
-    /// Notes that the command continues in a terminal of the client, and its output so far.
-    pub(crate) fn left_with_client(&mut self, elapsed: Duration, output: &Output) {
-        self.record.fate = Fate::InBackground;
-        self.record.elapsed = elapsed;
-        self.record.output_bytes = output.bytes;
-    }
-
     /// Notes that the command continues as a job, and its output so far.
     pub(crate) fn became_job(&mut self, job: &JobRecord, output: Option<&Output>, stderr: Option<&Output>) {
         self.record.fate = Fate::InBackground;

@@ -63,10 +63,11 @@ pub struct Options {
     pub cleaning: Cleaning,
     /// Shorter texts for the output of known commands; off by default. Needs a store for artifacts.
     ///
-    /// ```
+    /// ```standalone_crate
     /// # use std::sync::Arc;
     /// # use bashful_engine::{ArtifactLimits, ArtifactStore, Engine, Options, Request, Script};
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # bashful_engine::keeper_main();
     /// # let directory = tempfile::tempdir()?;
     /// # let store = ArtifactStore::new(directory.path().join("artifacts"), ArtifactLimits::default());
     /// # let makefile = "O = $(shell seq 30)\nall: $(O)\n$(O):; @echo '  CC      $@.o'\n";
@@ -101,9 +102,10 @@ pub struct Options {
     pub orphans: Orphans,
     /// Resource limits of commands that differ from this program's own.
     ///
-    /// ```
+    /// ```standalone_crate
     /// # use bashful_engine::{Engine, Limit, LimitedResource, Options, Request, Script};
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # bashful_engine::keeper_main();
     /// let mut options = Options::new("/bin/bash".into(), "/".into()).inherit();
     /// options.limits.push(Limit::at_most(LimitedResource::FileSize, 1024));
     /// let reply = Engine::new(options)?.run(Request::new(Script::new("ulimit -f")?)).await?;
@@ -138,13 +140,10 @@ pub enum LeftoverPolicy {
 /// Program that becomes a keeper.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum KeeperProgram {
-    /// This very program, if it calls [`keeper_main`](crate::keeper_main) first in `main`; otherwise a thread.
+    /// This very program. It has to call [`keeper_main`](crate::keeper_main) first in `main`; otherwise no command starts.
     This,
-    /// Another program that does so. It has to share a protocol version with this one. A keeper of bashful 0.1 does
-    /// not: it closes the connection after the hello, and its commands count as lost although none of them ran.
+    /// Another program that does so. It has to share a protocol version with this one.
     At(PathBuf),
-    /// A thread of this program, with weaker promises; see [`Promises`].
-    Thread,
 }
 
 /// Owner of orphans that this program adopts.
@@ -291,9 +290,10 @@ impl Engine {
     /// and stores. The guard and the lists of withheld variables stay. Rc files are read again, because shell and
     /// variables affect their result.
     ///
-    /// ```
+    /// ```standalone_crate
     /// # use bashful_engine::{Engine, Options, Request, Script, ShellOptions};
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # bashful_engine::keeper_main();
     /// let engine = Engine::new(Options::new("/bin/bash".into(), "/".into()).inherit())?;
     /// let set = [("GREETING".to_owned(), Some("hello".to_owned()))].into();
     /// let other = engine.with_shell(ShellOptions { shell: "/bin/bash".into(), prefix: String::new(), set });

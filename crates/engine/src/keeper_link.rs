@@ -55,8 +55,6 @@ pub(crate) enum KeeperHome {
 pub(crate) enum Keeper {
     /// A process of its own.
     Process(KeeperProcess),
-    /// A thread of this program.
-    Thread,
     /// The keeper of a session, which serves other clients too.
     Session,
 }
@@ -66,7 +64,7 @@ impl Keeper {
     pub(crate) fn kill(&self) -> bool {
         match self {
             Self::Process(process) => process.kill(),
-            Self::Thread | Self::Session => false,
+            Self::Session => false,
         }
     }
 
@@ -75,7 +73,7 @@ impl Keeper {
         match self {
             Self::Process(process) => process.wake(),
             // A message on its connection wakes the keeper of a session.
-            Self::Thread | Self::Session => {}
+            Self::Session => {}
         }
     }
 }
@@ -241,16 +239,12 @@ impl Link for KeeperLink {
     fn supervisor(&self) -> Option<i32> {
         match &self.keeper {
             Keeper::Process(process) => Some(process.pid()),
-            Keeper::Thread => None,
             Keeper::Session => Some(self.connection.peer().ok()?.as_raw_nonzero().get()),
         }
     }
 
     fn can_hand_over(&self) -> Result<(), NotSent> {
-        match self.keeper {
-            Keeper::Process(_) | Keeper::Session => Ok(()),
-            Keeper::Thread => Err(NotSent::NoKeeper),
-        }
+        Ok(())
     }
 
     fn hand_over<'a>(&'a mut self, handover: Handover<'a>) -> BoxFuture<'a, Result<(), NotSent>> {
@@ -271,8 +265,7 @@ impl Link for KeeperLink {
         match (home, keeper) {
             (KeeperHome::Session { store, place }, _) => store.keep(&place, connection),
             (KeeperHome::Reserve(reserve), keeper @ Keeper::Process(_)) => reserve.put(connection, keeper),
-            // A keeper thread ends with its command.
-            (KeeperHome::Reserve(_), Keeper::Thread | Keeper::Session) => {}
+            (KeeperHome::Reserve(_), Keeper::Session) => {}
         }
     }
 }

@@ -99,8 +99,8 @@ pub use bashful_keeper::{Ancestry, End, Exit, StopReason, ancestry};
 pub use bashful_screen::{Cursor, Key, Keys, Snapshot as ScreenSnapshot, UnknownKey};
 pub use bashful_sys::limits::{Limit, LimitedResource};
 pub use call::{
-    Background, BetterTool, Caller, Cancellation, Canceller, Finished, Interceptor, LeftWithClient, Pauser, Pausing,
-    Reply, ShownSoFar, Started, Waiting,
+    Background, BetterTool, Caller, Cancellation, Canceller, Finished, Interceptor, Pauser, Pausing, Reply, ShownSoFar,
+    Started, Waiting,
 };
 pub use capture::Cleaning;
 pub use check::{Approval, Approver, Checked, Judge, Refusal, prelude_in, reason, warnings};

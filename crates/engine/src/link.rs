@@ -54,12 +54,6 @@ pub trait Link: Send + fmt::Debug {
         Box::pin(std::future::ready(Err(NotSent::Unsupported)))
     }
 
-    /// Leaves the command to its supervisor, which goes on without the engine and enforces the lifetime. False if the
-    /// command ends with its link.
-    fn leave(&mut self) -> bool {
-        false
-    }
-
     /// Makes the supervisor read the outputs of leftover processes. Without it the outputs are closed, and processes
     /// that write to them get `SIGPIPE`.
     fn release<'a>(&'a mut self, _outputs: Vec<OutputHandover<'a>>) -> BoxFuture<'a, ()> {

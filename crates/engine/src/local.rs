@@ -9,11 +9,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use bashful_keeper::LONGEST_ARGUMENT;
 use bashful_keeper::protocol::{
     Begin, FailedStep, Input as WireInput, OUTPUT, Order, Report, Script as WireScript, Setup, ShellStart,
     Terminal as WireTerminal,
 };
-use bashful_keeper::{LONGEST_ARGUMENT, Scope};
 use bashful_sys::limits::Limit;
 use bashful_sys::spawn::{Child, Step};
 use bashful_sys::terminal::Terminal;
@@ -46,7 +46,7 @@ const LARGEST_ENVIRONMENT: usize = 6 << 20;
 
 /// The backend whose commands are processes of this machine.
 pub(crate) struct Local {
-    program: KeeperKind,
+    program: Option<CString>,
     limits: Vec<Limit>,
     umask: Option<u32>,
     ready: Arc<ReadyKeepers>,
@@ -60,15 +60,6 @@ pub(crate) struct Local {
     strangers: Vec<proc::Process>,
 }
 
-/// The program that becomes a keeper.
-#[derive(Debug, Clone)]
-enum KeeperKind {
-    /// The executable at this path.
-    At(CString),
-    /// A thread of this program.
-    Thread,
-}
-
 impl Local {
     pub(crate) fn new(options: &Options) -> io::Result<Self> {
         let us = rustix::process::getpid();
@@ -79,15 +70,13 @@ impl Local {
             ));
         }
         let program = match &options.keeper {
-            KeeperProgram::This if crate::keeper_entry_is_there() => KeeperKind::At(early::THIS_PROGRAM.to_owned()),
-            KeeperProgram::At(path) => KeeperKind::At(c_string(path.as_os_str())?),
-            KeeperProgram::This | KeeperProgram::Thread => KeeperKind::Thread,
+            KeeperProgram::This => crate::keeper_entry_is_there().then(|| early::THIS_PROGRAM.to_owned()),
+            KeeperProgram::At(path) => Some(c_string(path.as_os_str())?),
         };
         if options.orphans == Orphans::Adopt {
             bashful_sys::become_subreaper()?;
         }
-        // A waiting thread is not faster than a new one.
-        let ready = if matches!(program, KeeperKind::Thread) { 0 } else { options.ready };
+        let ready = if program.is_some() { options.ready } else { 0 };
         let keepers = Arc::default();
         let early = early::take().filter(|_| options.keeper == KeeperProgram::This);
         let early = early.map(|early| IdleKeeper::early(early, &keepers));
@@ -143,12 +132,7 @@ impl Backend for Local {
     }
 
     fn start_job<'a>(&'a self, checked: &'a Checked, job: &'a NewJob) -> BoxFuture<'a, Result<(), StartError>> {
-        Box::pin(async move {
-            if matches!(self.program, KeeperKind::Thread) {
-                return Err(StartError::NoKeeper);
-            }
-            self.starter().start_job(checked.plan(), job).await
-        })
+        Box::pin(async move { self.starter().start_job(checked.plan(), job).await })
     }
 
     fn enter<'a>(
@@ -159,12 +143,7 @@ impl Backend for Local {
         turn: &'a CallTurn,
         turn_by: Option<Instant>,
     ) -> BoxFuture<'a, Result<Attached, StartError>> {
-        Box::pin(async move {
-            if matches!(self.program, KeeperKind::Thread) {
-                return Err(StartError::NoKeeperForSession);
-            }
-            self.starter().enter(checked.plan(), at, store, turn, turn_by).await
-        })
+        Box::pin(async move { self.starter().enter(checked.plan(), at, store, turn, turn_by).await })
     }
 
     fn prepare(&self, checked: &Checked, after: After) {
@@ -184,17 +163,17 @@ impl Backend for Local {
     }
 
     fn promises(&self) -> Promises {
-        match self.program {
-            KeeperKind::At(_) => Promises::of_processes(self.orphans == Orphans::Adopt, self.small_keepers),
-            KeeperKind::Thread => Promises::of_threads(),
-        }
+        Promises::of_processes(self.orphans == Orphans::Adopt, self.small_keepers)
     }
 }
+
+/// The error of a program that cannot become a keeper.
+const NO_KEEPER_ENTRY: &str = "this program has no keepers: call `bashful_engine::keeper_main()` first in its `main`";
 
 /// Everything needed to start keepers.
 #[derive(Debug, Clone)]
 pub(crate) struct Starter {
-    program: KeeperKind,
+    program: Option<CString>,
     limits: Vec<Limit>,
     umask: Option<u32>,
     keepers: Arc<Mutex<HashSet<i32>>>,
@@ -250,9 +229,6 @@ impl Starter {
         outside: Option<BorrowedFd<'_>>,
         job: Option<&NewJob>,
     ) -> Result<(KeeperLink, Option<i32>), StartError> {
-        if outside.is_some() && matches!(self.program, KeeperKind::Thread) {
-            return Err(StartError::NoKeeperForTerminal);
-        }
         while let Some(connected) = self.reserve.take() {
             match self.start_under(connected, plan, write, outside, job).await {
                 // The keeper has ended, and has not read its orders.
@@ -348,17 +324,8 @@ impl Starter {
     }
 
     pub(crate) fn connect(&self) -> io::Result<IdleKeeper> {
+        let program = self.program.as_ref().ok_or_else(|| io::Error::other(NO_KEEPER_ENTRY))?;
         let (ours, theirs) = socket::pair().map_err(|error| name_call("socketpair", error))?;
-        let program = match &self.program {
-            KeeperKind::Thread => {
-                std::thread::Builder::new()
-                    .name("bashful-keeper".to_owned())
-                    .stack_size(256 * 1024)
-                    .spawn(move || bashful_keeper::serve(theirs, Scope::BelowShell))?;
-                return Ok(IdleKeeper { socket: ours, keeper: Keeper::Thread });
-            }
-            KeeperKind::At(program) => program,
-        };
         let standing = if self.reserve.is_used() { Standing::now().map(Box::new) } else { None };
         let mut keepers = self.keepers.lock().unwrap_or_else(PoisonError::into_inner);
         let Child { pid, pidfd } = early::spawn(program, &theirs, &[])?;

@@ -147,9 +147,10 @@ pub enum Direction {
 impl Output {
     /// The shown output as text, with a line in place of the omitted part. Bytes that are not UTF-8 become U+FFFD.
     ///
-    /// ```
+    /// ```standalone_crate
     /// # use bashful_engine::{Engine, Options, Request, Script};
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # bashful_engine::keeper_main();
     /// let engine = Engine::new(Options::new("/bin/bash".into(), "/".into()).inherit())?;
     /// let reply = engine.run(Request::new(Script::new("seq 3; seq 100000")?)).await?;
     /// let text = reply.finished().ok_or("refused")?.output.text();

@@ -32,8 +32,6 @@ pub struct Promises {
 pub enum KeeperForm {
     /// A small process for each command.
     Process,
-    /// A thread of this program for each command, because the program has no entry point for a keeper.
-    Thread,
     /// Unknown: a backend of the host supervises the commands.
     Backend,
 }
@@ -53,27 +51,17 @@ impl Promises {
         }
     }
 
-    pub(crate) const fn of_threads() -> Self {
+    pub(crate) const fn of_client_terminals() -> Self {
         Self {
-            keeper: KeeperForm::Thread,
+            keeper: KeeperForm::Backend,
             catches_daemons: false,
             survives_own_death: false,
             survives_keeper_death: false,
             leftovers_keep_writing: false,
             keepers_are_small: false,
-            stops_the_tree: true,
-            withholds_variables: true,
-            keeps_whole_output: true,
-        }
-    }
-
-    pub(crate) const fn of_client_terminals() -> Self {
-        Self {
-            keeper: KeeperForm::Backend,
             stops_the_tree: false,
             withholds_variables: false,
             keeps_whole_output: false,
-            ..Self::of_threads()
         }
     }
 }

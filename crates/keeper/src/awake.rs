@@ -7,8 +7,6 @@ use std::time::{Duration, Instant};
 
 use bashful_sys::wake::AlarmClock;
 
-use crate::tree::Scope;
-
 /// A keeper that is stopped while it stops a tree continues after this time.
 const GO_ON_AFTER: Duration = Duration::from_millis(20);
 
@@ -26,50 +24,28 @@ const WAKE: [Duration; 6] = [
 ];
 
 /// Alarms that continue a stopped keeper process.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct WakeAlarms {
-    clocks: Clocks,
+    /// One for each delay in [`WAKE`], made when the first is set. A keeper that cannot get timers is still woken by its
+    /// sockets.
+    clocks: Option<Vec<AlarmClock>>,
     set_to: Option<Instant>,
 }
 
-#[derive(Debug)]
-enum Clocks {
-    /// A thread of a host has none: it must not wake a host that its user has suspended.
-    Never,
-    NotYet,
-    /// One for each delay in [`WAKE`]. A keeper that cannot get timers is still woken by its sockets.
-    Ready(Vec<AlarmClock>),
-}
-
 impl WakeAlarms {
-    /// Prepares alarms for a keeper process, and none for a thread of a host.
-    pub(crate) fn new(scope: Scope) -> Self {
-        let clocks = match scope {
-            Scope::EverythingBelow => Clocks::NotYet,
-            Scope::BelowShell => Clocks::Never,
-        };
-        Self { clocks, set_to: None }
-    }
-
     /// Sets the alarms to this time, so that the keeper is awake then. Keeps earlier alarms if there is none.
     pub(crate) fn wake_at(&mut self, due: Option<Instant>, now: Instant) {
         let Some(due) = due.filter(|due| self.set_to != Some(*due)) else { return };
-        if matches!(self.clocks, Clocks::NotYet) {
-            self.clocks = Clocks::Ready(WAKE.iter().filter_map(|_| AlarmClock::new().ok()).collect());
+        let make = || WAKE.iter().filter_map(|_| AlarmClock::new().ok()).collect();
+        for (clock, later) in self.clocks.get_or_insert_with(make).iter().zip(WAKE) {
+            clock.set(due.saturating_duration_since(now).saturating_add(later));
         }
-        if let Clocks::Ready(clocks) = &self.clocks {
-            for (clock, later) in clocks.iter().zip(WAKE) {
-                clock.set(due.saturating_duration_since(now).saturating_add(later));
-            }
-            self.set_to = Some(due);
-        }
+        self.set_to = Some(due);
     }
 
     /// Sets the alarms to [`GO_ON_AFTER`], for a keeper that is about to signal processes that could stop it.
     pub(crate) fn wake_soon(&mut self) {
-        if !matches!(self.clocks, Clocks::Never) {
-            let now = Instant::now();
-            self.wake_at(Some(now + GO_ON_AFTER), now);
-        }
+        let now = Instant::now();
+        self.wake_at(Some(now + GO_ON_AFTER), now);
     }
 }

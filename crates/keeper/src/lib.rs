@@ -1,7 +1,6 @@
 //! Supervises one process tree and ends it, whoever else dies.
 //!
-//! A keeper stands between the engine and every shell. It is a tiny process of its own, or a thread where the host
-//! program has no entry point for a keeper process. The keeper starts the shell and reports its exit status. It stops
+//! A keeper stands between the engine and every shell. It is a tiny process of its own. The keeper starts the shell and reports its exit status. It stops
 //! the whole tree when the lifetime is over, when the engine asks for it, or when the engine is gone. It stays until
 //! *no* descendant is left.
 //!
@@ -41,9 +40,7 @@ pub use bashful_sys::wait::Exit;
 pub use duration_text::duration_text;
 pub use phase::{Effect, End, Event, Phase, StopReason};
 pub use record::STATUS_VERSION;
-pub use serve::serve;
 pub use shell::{LONGEST_ARGUMENT, LONGEST_WAITING, quote};
-pub use tree::Scope;
 
 /// Name of a keeper process in `ps`. A process started under this name knows by it that it is a keeper.
 pub const NAME: &std::ffi::CStr = c"bashful-keeper";

@@ -1,4 +1,4 @@
-//! Turns a process or a thread into a keeper, which serves one command after another, or one session.
+//! Turns a process into a keeper, which serves one command after another, or one session.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -9,7 +9,6 @@ use bashful_sys::wake;
 
 use crate::link::EngineLink;
 use crate::start::{self, Assignment};
-use crate::tree::Scope;
 use crate::{session, watch};
 
 /// Turns this process into a keeper and serves until its tree is gone.
@@ -29,31 +28,25 @@ pub(crate) fn as_process(socket: OwnedFd) -> io::Result<()> {
     } else {
         SignalReader::new(&awaited)?
     };
-    run(socket, Scope::EverythingBelow, Some(signals));
+    run(socket, signals);
     Ok(())
 }
 
-/// Serves over this socket on the calling thread until the tree is gone.
-pub fn serve(socket: OwnedFd, scope: Scope) {
-    run(socket, scope, None);
-}
-
 /// Serves one command after another, as long as the engine sends one and the last command left nothing.
-fn run(socket: OwnedFd, scope: Scope, signals: Option<SignalReader>) {
+fn run(socket: OwnedFd, mut signals: SignalReader) {
     let before = Inherited::read().ok();
     let mut link = EngineLink::new(socket);
-    let mut signals = signals;
     loop {
-        let started = match start::start(&mut link, scope, signals.as_ref()) {
+        let started = match start::start(&mut link, &signals) {
             Some(Assignment::Command(started)) => started,
             Some(Assignment::Session(setup, order)) => return session::serve(link, setup, order, signals),
             None => return,
         };
-        let Some(free) = watch::watch_over(started, scope, link, signals) else { return };
+        let Some(free) = watch::watch_over(started, link, signals) else { return };
         // A command may have changed limits, niceness or processors of its keeper, which the next shell would inherit.
         if before.is_none() || before != Inherited::read().ok() {
             return;
         }
-        (link, signals) = (free.0, Some(free.1));
+        (link, signals) = free;
     }
 }

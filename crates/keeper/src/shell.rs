@@ -55,19 +55,14 @@ pub(crate) fn not_prepared(error: &io::Error) -> NotStarted {
 /// Starts a shell that runs the script at once.
 ///
 /// The returned descriptors must stay open until the shell has read from them.
-pub(crate) fn start(
-    setup: &Setup,
-    script: Script,
-    tether: Tether,
-    session: Session,
-) -> Result<(Child, Vec<OwnedFd>), NotStarted> {
+pub(crate) fn start(setup: &Setup, script: Script, session: Session) -> Result<(Child, Vec<OwnedFd>), NotStarted> {
     let source_file = source_lines(setup, None)?;
     let (text, file) = match script {
         Script::Text(text) => (text, None),
         Script::File(None) => return Err(not_prepared(&io::ErrorKind::NotFound.into())),
         Script::File(Some(file)) => (file_script(&file, underscore(setup)), Some(file)),
     };
-    let child = spawn(setup, text, source_file.as_ref().map(bash_env), tether, session)?;
+    let child = spawn(setup, text, source_file.as_ref().map(bash_env), session)?;
     Ok((child, source_file.into_iter().chain(file).collect()))
 }
 
@@ -87,11 +82,11 @@ pub(crate) struct WaitingShell {
 }
 
 impl WaitingShell {
-    pub(crate) fn start(setup: &Setup, tether: Tether) -> Result<Self, NotStarted> {
+    pub(crate) fn start(setup: &Setup) -> Result<Self, NotStarted> {
         let (gate, latch) = pipe::plain().map_err(|error| not_prepared(&error))?;
         let source_file = source_lines(setup, Some(&gate))?;
         let bash_env = bash_env(source_file.as_ref().unwrap_or(&gate));
-        let child = spawn(setup, placeholder(), Some(bash_env), tether, Session::Own)?;
+        let child = spawn(setup, placeholder(), Some(bash_env), Session::Own)?;
         let argv: [&[u8]; 3] = [BASH.as_bytes(), b"-c", &placeholder()];
         // On an error the caller drops the child, which is tied to the keeper and ends with it. The padding is removed
         // at once, because `ps` would show all of it; the system has made room for it by then.
@@ -213,20 +208,14 @@ fn bash_env(fd: &OwnedFd) -> Vec<u8> {
     format!("BASH_ENV={}", fd_path(fd)).into_bytes()
 }
 
-fn spawn(
-    setup: &Setup,
-    script: Vec<u8>,
-    bash_env: Option<Vec<u8>>,
-    tether: Tether,
-    session: Session,
-) -> Result<Child, NotStarted> {
+fn spawn(setup: &Setup, script: Vec<u8>, bash_env: Option<Vec<u8>>, session: Session) -> Result<Child, NotStarted> {
     let mut arguments = vec![b"-c".to_vec()];
     if script.starts_with(b"-") || script.starts_with(b"+") {
         // Bash would parse it as options.
         arguments.push(b"--".to_vec());
     }
     arguments.push(script);
-    spawn_with(setup, arguments, bash_env, tether, session)
+    spawn_with(setup, arguments, bash_env, session)
 }
 
 /// Starts bash with these arguments in the setup's directory, environment and limits.
@@ -234,7 +223,6 @@ pub(crate) fn spawn_with(
     setup: &Setup,
     arguments: Vec<Vec<u8>>,
     bash_env: Option<Vec<u8>>,
-    tether: Tether,
     session: Session,
 ) -> Result<Child, NotStarted> {
     let text = |bytes: Vec<u8>| CString::new(bytes).map_err(|_| not_prepared(&io::ErrorKind::InvalidInput.into()));
@@ -258,7 +246,7 @@ pub(crate) fn spawn_with(
         stdio,
         limits: &setup.limits,
         umask: setup.umask,
-        tether,
+        tether: Tether::DiesWithParent,
         session,
     }
     .start()?)

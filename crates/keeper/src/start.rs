@@ -4,7 +4,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::time::{Duration, Instant};
 
 use bashful_sys::signal::{Signal, SignalReader};
-use bashful_sys::spawn::{Child, Session, Tether};
+use bashful_sys::spawn::{Child, Session};
 use rustix::event::{PollFd, PollFlags, poll};
 
 use crate::awake::WakeAlarms;
@@ -13,7 +13,7 @@ use crate::protocol::{self, Begin, FailedStep, Order, PipeHandover, Report, Scri
 use crate::record::{Record, StartTime};
 use crate::shell::{self, NotStarted, WaitingShell};
 use crate::terminal::{HostTerminal, TerminalEnds};
-use crate::tree::{Scope, Tree, TreeState};
+use crate::tree::{Tree, TreeState};
 
 /// A shell that was started, with its lifetime and its record.
 pub(crate) struct StartedCommand {
@@ -50,22 +50,17 @@ pub(crate) enum Assignment {
 }
 
 /// Follows orders until there is a command or a session to supervise; none if the engine is gone or wants neither.
-pub(crate) fn start(link: &mut EngineLink, scope: Scope, signals: Option<&SignalReader>) -> Option<Assignment> {
-    let tether = match scope {
-        Scope::EverythingBelow => Tether::DiesWithParent,
-        // The thread may end before the command does.
-        Scope::BelowShell => Tether::Loose,
-    };
+pub(crate) fn start(link: &mut EngineLink, signals: &SignalReader) -> Option<Assignment> {
     let Some(Order::Setup(setup)) = next_order(link, signals) else { return None };
     match setup.when {
-        ShellStart::WithScript => start_when_asked(link, setup, tether, scope),
-        ShellStart::Ahead => start_ahead(link, setup, tether, signals, scope).map(Assignment::Command),
+        ShellStart::WithScript => start_when_asked(link, setup),
+        ShellStart::Ahead => start_ahead(link, setup, signals).map(Assignment::Command),
     }
 }
 
 /// Waits for the next order; none if the engine is gone or a signal asks the keeper to end. A keeper in reserve may
 /// wait for long.
-fn next_order(link: &mut EngineLink, signals: Option<&SignalReader>) -> Option<Order> {
+fn next_order(link: &mut EngineLink, signals: &SignalReader) -> Option<Order> {
     loop {
         if let Some(order) = link.next_order() {
             return Some(order);
@@ -73,14 +68,12 @@ fn next_order(link: &mut EngineLink, signals: Option<&SignalReader>) -> Option<O
         if link.is_gone() {
             return None;
         }
-        let mut fds = vec![PollFd::new(link, PollFlags::IN)];
-        fds.extend(signals.map(|signals| PollFd::new(signals, PollFlags::IN)));
+        let mut fds = [PollFd::new(link, PollFlags::IN), PollFd::new(signals, PollFlags::IN)];
         if poll(&mut fds, None).is_err() {
             continue;
         }
-        let ready = |index: usize| fds.get(index).is_some_and(|fd| !fd.revents().is_empty());
-        let (order, signaled) = (ready(0), ready(1));
-        if signaled && signals.is_some_and(has_stop_signal) {
+        let [order, signaled] = fds.map(|fd| !fd.revents().is_empty());
+        if signaled && has_stop_signal(signals) {
             return None;
         }
         if order {
@@ -94,7 +87,7 @@ fn has_stop_signal(signals: &SignalReader) -> bool {
     signals.read_pending().is_ok_and(|numbers| numbers.iter().any(|number| *number != Signal::CHILD.as_raw()))
 }
 
-fn start_when_asked(link: &mut EngineLink, setup: Setup, tether: Tether, scope: Scope) -> Option<Assignment> {
+fn start_when_asked(link: &mut EngineLink, setup: Setup) -> Option<Assignment> {
     let mut job = None;
     let mut outside = None;
     let mut terminals = Terminals::default();
@@ -113,11 +106,11 @@ fn start_when_asked(link: &mut EngineLink, setup: Setup, tether: Tether, scope: 
     };
     let grace = setup.grace;
     let began = StartTime::now(lifetime);
-    let (until, alarms) = deadline_and_alarms(lifetime, scope);
+    let (until, alarms) = deadline_and_alarms(lifetime);
     let started = open_record(job, began).and_then(|record| {
         terminals.own = outside.map(|outside| take_terminal(outside, &setup)).transpose()?;
         let session = if terminals.own.is_some() { Session::Callers } else { Session::Own };
-        Ok((record, shell::start(&setup, script, tether, session)?))
+        Ok((record, shell::start(&setup, script, session)?))
     });
     // Only the tree itself may hold the writing end of its output.
     drop(setup);
@@ -146,14 +139,8 @@ fn open_record(job: Option<protocol::RecordOrder>, began: StartTime) -> Result<O
     opened.map_err(|error| NotStarted { step: FailedStep::Record, errno: error.raw_os_error().unwrap_or(0) })
 }
 
-fn start_ahead(
-    link: &mut EngineLink,
-    setup: Setup,
-    tether: Tether,
-    signals: Option<&SignalReader>,
-    scope: Scope,
-) -> Option<StartedCommand> {
-    let waiting = match WaitingShell::start(&setup, tether) {
+fn start_ahead(link: &mut EngineLink, setup: Setup, signals: &SignalReader) -> Option<StartedCommand> {
+    let waiting = match WaitingShell::start(&setup) {
         Ok(waiting) => waiting,
         Err(error) => return report_not_started(link, &error),
     };
@@ -161,11 +148,11 @@ fn start_ahead(
     drop(setup);
     let received = await_begin(link, &waiting, signals);
     let Some(Begin { script: Script::Text(text), lifetime }) = received else {
-        end_unused(&waiting.child, scope);
+        end_unused(&waiting.child);
         // The engine may be about to hand over a script. It learns that none of it ran.
         return report_not_started(link, &NotStarted { step: FailedStep::Handover, errno: 0 });
     };
-    let (until, alarms) = deadline_and_alarms(lifetime, scope);
+    let (until, alarms) = deadline_and_alarms(lifetime);
     match waiting.begin(&text) {
         Ok((child, open_for_shell)) => {
             let began = StartTime::now(lifetime);
@@ -173,14 +160,14 @@ fn start_ahead(
             Some(StartedCommand { child, until, alarms, began, grace, record: None, open_for_shell, terminals })
         }
         Err((child, error)) => {
-            end_unused(&child, scope);
+            end_unused(&child);
             report_not_started(link, &error)
         }
     }
 }
 
 /// Waits for the script of a waiting shell; none if the engine or the shell is gone.
-fn await_begin(link: &mut EngineLink, waiting: &WaitingShell, signals: Option<&SignalReader>) -> Option<Begin> {
+fn await_begin(link: &mut EngineLink, waiting: &WaitingShell, signals: &SignalReader) -> Option<Begin> {
     loop {
         match link.next_order() {
             Some(Order::Begin(begin)) => return Some(begin),
@@ -189,14 +176,13 @@ fn await_begin(link: &mut EngineLink, waiting: &WaitingShell, signals: Option<&S
             None => {}
         }
         // The shell's own handle: `SIGCHLD` does not tell *which* child has ended.
-        let mut fds = vec![PollFd::new(link, PollFlags::IN), PollFd::new(&waiting.child.pidfd, PollFlags::IN)];
-        fds.extend(signals.map(|signals| PollFd::new(signals, PollFlags::IN)));
+        let shell = PollFd::new(&waiting.child.pidfd, PollFlags::IN);
+        let mut fds = [PollFd::new(link, PollFlags::IN), shell, PollFd::new(signals, PollFlags::IN)];
         if poll(&mut fds, None).is_err() {
             continue;
         }
-        let ready = |index: usize| fds.get(index).is_some_and(|fd| !fd.revents().is_empty());
-        let (order, shell_ended, signaled) = (ready(0), ready(1), ready(2));
-        if shell_ended || (signaled && signals.is_some_and(has_stop_signal)) {
+        let [order, shell_ended, signaled] = fds.map(|fd| !fd.revents().is_empty());
+        if shell_ended || (signaled && has_stop_signal(signals)) {
             return None;
         }
         if order {
@@ -206,10 +192,10 @@ fn await_begin(link: &mut EngineLink, waiting: &WaitingShell, signals: Option<&S
 }
 
 /// Kills a shell that never got a script. It has no children yet.
-fn end_unused(child: &Child, scope: Scope) {
+fn end_unused(child: &Child) {
     let _ = child.send(Signal::KILL);
-    let mut tree = Tree::new(scope, child.pid);
-    while tree.reap(child.pidfd.as_fd()) == TreeState::ShellRuns {
+    let mut tree = Tree::new(child.pid);
+    while tree.reap() == TreeState::ShellRuns {
         let _ = poll(&mut [PollFd::new(&child.pidfd, PollFlags::IN)], None);
     }
 }
@@ -220,9 +206,9 @@ pub(crate) fn report_not_started<T>(link: &mut EngineLink, error: &NotStarted) -
 }
 
 /// Returns the end of a lifetime, and alarms set to it.
-fn deadline_and_alarms(lifetime: Option<Duration>, scope: Scope) -> (Option<Instant>, WakeAlarms) {
+fn deadline_and_alarms(lifetime: Option<Duration>) -> (Option<Instant>, WakeAlarms) {
     let until = deadline_after(lifetime);
-    let mut alarms = WakeAlarms::new(scope);
+    let mut alarms = WakeAlarms::default();
     alarms.wake_at(until, Instant::now());
     (until, alarms)
 }

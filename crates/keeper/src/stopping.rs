@@ -5,7 +5,6 @@
 //!
 //! Invariant: while a tree is being killed, the next pass is always due at a known time.
 
-use std::os::fd::BorrowedFd;
 use std::time::{Duration, Instant};
 
 use crate::session::Driver;
@@ -67,8 +66,8 @@ impl StopMachine {
 
     /// Reaps every process that has ended. During the grace it also sends `SIGTERM` to processes that were being
     /// started when the others got theirs.
-    pub(crate) fn reap(&self, tree: &mut Tree, shell: BorrowedFd<'_>) -> TreeState {
-        let rest = tree.reap(shell);
+    pub(crate) fn reap(&self, tree: &mut Tree) -> TreeState {
+        let rest = tree.reap();
         if matches!((rest, self.phase), (TreeState::ShellRuns | TreeState::OthersLeft(_), Phase::Stopping { .. })) {
             tree.terminate_orphans();
         }

@@ -1,7 +1,5 @@
 //! The process tree of a command: its members, `SIGTERM` and `SIGKILL` to all of them, and reaping.
 
-use std::time::Duration;
-
 use bashful_sys::pidfd;
 use bashful_sys::proc::{self, Children, Process};
 use bashful_sys::signal::Signal;
@@ -11,16 +9,6 @@ use rustix::process::Pid;
 use crate::awake::WakeAlarms;
 use crate::protocol::Leftover;
 
-/// Extent of the tree that a keeper supervises.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Scope {
-    /// Every process below the keeper, which is a process of its own and adopts every orphan.
-    EverythingBelow,
-    /// Every process below the shell or in its session. The keeper is a thread of a host program. A daemon that started
-    /// a session of its own and lost its parent is out of sight.
-    BelowShell,
-}
-
 /// Rounds of one kill pass. A tree that starts processes faster than that meets the next pass.
 const ROUNDS: usize = 20;
 
@@ -29,13 +17,10 @@ const COMMAND_SHOWN: usize = 160;
 
 /// The processes of a command.
 pub(crate) struct Tree {
-    scope: Scope,
     shell: Pid,
     exit: Option<Exit>,
     /// Exit status that a session's shell reported for its last command. It overrides `exit`.
     reported_exit: Option<Exit>,
-    /// Processes that a keeper thread has seen so far. Once their parents are gone, a search would not find them again.
-    seen: Vec<Process>,
     /// Processes below the keeper that are not part of the command.
     excluded: Vec<Process>,
     /// Processes that got `SIGTERM`.
@@ -57,40 +42,25 @@ pub(crate) enum TreeState {
     OthersLeft(Exit),
     /// No process is left. The shell had ended with this status.
     Gone(Exit),
-    /// The shell has ended, but its exit status went to somebody else: a host that reaps every child.
-    Unknown,
 }
 
 impl Tree {
-    pub(crate) fn new(scope: Scope, shell: Pid) -> Self {
+    pub(crate) fn new(shell: Pid) -> Self {
         Self {
-            scope,
             shell,
             exit: None,
             reported_exit: None,
-            seen: Vec::new(),
             excluded: Vec::new(),
             got_sigterm: Vec::new(),
             children: None,
-            alarms: WakeAlarms::new(scope),
+            alarms: WakeAlarms::default(),
             hangs_up: false,
         }
     }
 
     /// Reaps every process that has ended, and returns what is left.
-    pub(crate) fn reap(&mut self, shell: rustix::fd::BorrowedFd<'_>) -> TreeState {
-        let none_left = match self.scope {
-            Scope::EverythingBelow => self.reap_everything(),
-            Scope::BelowShell => {
-                if self.exit.is_none() {
-                    match wait::reap(self.shell, shell) {
-                        Ok(exit) => self.exit = exit,
-                        Err(_) => return TreeState::Unknown,
-                    }
-                }
-                self.exit.is_some() && self.members().is_empty()
-            }
-        };
+    pub(crate) fn reap(&mut self) -> TreeState {
+        let none_left = self.reap_everything();
         match self.exit.map(|exit| self.reported_exit.unwrap_or(exit)) {
             None => TreeState::ShellRuns,
             Some(exit) if none_left => TreeState::Gone(exit),
@@ -142,9 +112,6 @@ impl Tree {
     /// True if the shell has no other process beside it. Quick; sometimes false by mistake, because a child that has
     /// just ended still counts.
     pub(crate) fn is_shell_alone(&mut self) -> bool {
-        if self.scope != Scope::EverythingBelow {
-            return false;
-        }
         if self.children.is_none() {
             let ours = Children::of(rustix::process::getpid());
             self.children = ours.and_then(|ours| Ok([ours, Children::of(self.shell)?])).ok();
@@ -186,9 +153,6 @@ impl Tree {
     }
 
     fn terminate_children_of(&mut self, parent: Pid) {
-        if self.scope != Scope::EverythingBelow {
-            return;
-        }
         let mut late = self.members();
         let parent = parent.as_raw_nonzero().get();
         let was_asked = |process: &Process| self.got_sigterm.iter().any(|asked| is_same(asked, process));
@@ -221,7 +185,7 @@ impl Tree {
     /// Stops the keeper's own children at once. Every orphan is one of them, so this catches a chain of processes that
     /// replace each other, where the time between finding and signaling is shortest.
     fn freeze_children(&self) {
-        if self.scope != Scope::EverythingBelow || !self.excluded.is_empty() {
+        if !self.excluded.is_empty() {
             return;
         }
         for child in proc::children(rustix::process::getpid()).unwrap_or_default() {
@@ -256,7 +220,7 @@ impl Tree {
     }
 
     fn members(&mut self) -> Vec<Process> {
-        let mut all_processes = self.all_processes();
+        let mut all_processes = proc::descendants(rustix::process::getpid());
         if self.excluded.is_empty() {
             return all_processes;
         }
@@ -280,26 +244,6 @@ impl Tree {
         all_processes.retain(|process| !excluded_ids.contains(&raw_pid(process)));
         all_processes
     }
-
-    fn all_processes(&mut self) -> Vec<Process> {
-        match self.scope {
-            Scope::EverythingBelow => proc::descendants(rustix::process::getpid()),
-            Scope::BelowShell => {
-                let mut members = std::mem::take(&mut self.seen);
-                members.retain(|seen| {
-                    Process::read(seen.pid).is_some_and(|now| now.began == seen.began && !now.has_ended())
-                });
-                members.extend(proc::session(self.shell));
-                members.extend(proc::descendants(self.shell));
-                let strays: Vec<_> = members.iter().flat_map(|process| proc::descendants(process.pid)).collect();
-                members.extend(strays);
-                members.sort_by_key(|process| process.pid.as_raw_nonzero());
-                members.dedup_by_key(|process| process.pid);
-                self.seen.clone_from(&members);
-                members
-            }
-        }
-    }
 }
 
 /// True if the two are one process. The kernel may give an id to another process later.
@@ -310,9 +254,3 @@ fn is_same(one: &Process, other: &Process) -> bool {
 fn raw_pid(process: &Process) -> i32 {
     process.pid.as_raw_nonzero().get()
 }
-
-/// Pause between two checks of a tree that a keeper thread is stopping.
-pub(crate) const CHECK_STOPPING_EVERY: Duration = Duration::from_millis(10);
-
-/// Pause between two checks of leftover processes by a keeper thread. Nobody waits for them.
-pub(crate) const CHECK_LEFTOVERS_EVERY: Duration = Duration::from_secs(1);

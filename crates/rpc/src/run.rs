@@ -4,13 +4,13 @@ use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use bashful_dialect::{
-    Answer, BangCaller, BangError, BashResult, Conclusion, Format, MOST_SECONDS, ReplyForm, ResourceLink, Tool,
-    ToolCaller, UnknownFormat, Update, UpdateState, clamp_timeout,
+    Answer, BangCaller, BangError, BashCall, BashMode, BashResult, BashTerminal, Conclusion, Format, MOST_SECONDS,
+    MissingArgument, ReplyForm, ResourceLink, ToolCaller, UnknownFormat, Update, UpdateState, clamp_timeout,
 };
 use bashful_engine::{
     Approver, Lifetime, Listening, OutputForm, OutputListener, OutputStream, Patience, WhenBehind, job_id,
 };
-use serde_json::{Map, Value};
+use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::calls::Call;
@@ -83,8 +83,13 @@ impl Connection {
             Surface::Bang => self.bang(request, wishes, events, call).await,
             Surface::Tool => {
                 let patience = request.patience;
-                let arguments = self.arguments(request)?;
-                self.call_tool(("bash", arguments), patience, wishes, events, call).await
+                let run = async |caller| {
+                    let answer = self.service.toolbox.run(bash_call(request), caller).await;
+                    answer.map_err(|missing: MissingArgument| {
+                        RpcError::in_field(missing.argument.field(), missing.to_string())
+                    })
+                };
+                self.call_tool(run, patience, wishes, events, call).await
             }
         }
     }
@@ -100,8 +105,15 @@ impl Connection {
             when_behind: request.when_behind.unwrap_or_default(),
             updates: request.updates,
         };
-        let arguments = request.arguments.unwrap_or_default();
-        self.call_tool((&request.name, arguments), request.patience, wishes, events, call).await
+        let arguments = Value::Object(request.arguments.unwrap_or_default());
+        let run = async |caller| {
+            let answer = self.service.toolbox.call(&request.name, arguments, caller).await;
+            answer.map_err(|error| RpcError {
+                field: Some("name".to_owned()),
+                ..RpcError::new(ErrorCode::NotFound, error.to_string())
+            })
+        };
+        self.call_tool(run, request.patience, wishes, events, call).await
     }
 
     /// Runs a command as a person's.
@@ -150,10 +162,10 @@ impl Connection {
         Ok(Answered { stream, ..Answered::new(&data) })
     }
 
-    /// Calls a tool of the dialect.
+    /// Calls a tool of the dialect as this request's caller.
     async fn call_tool(
         &self,
-        (name, arguments): (&str, Map<String, Value>),
+        run: impl AsyncFnOnce(ToolCaller) -> Result<Answer, RpcError>,
         patience: Option<f64>,
         wishes: EventWishes,
         events: &Events,
@@ -173,13 +185,8 @@ impl Connection {
             turn: call.turn.take(),
             ..ToolCaller::default()
         };
-        let run = self.service.toolbox.call(name, Value::Object(arguments), caller);
-        let (answer, stream) = tokio::join!(Box::pin(run), send_chunks(stream, events));
-        let answer = answer.map_err(|error| RpcError {
-            field: Some("name".to_owned()),
-            ..RpcError::new(ErrorCode::NotFound, error.to_string())
-        })?;
-        let data = ToolData::from(answer);
+        let (answer, stream) = tokio::join!(Box::pin(run(caller)), send_chunks(stream, events));
+        let data = ToolData::from(answer?);
         // Updates of a command that has ended come before its response, and those of a job may come after.
         if let (None, Some(following)) = (data.job, following) {
             // An error means that the task was aborted with the connection.
@@ -215,41 +222,6 @@ impl Connection {
         (Some(send), Some(is_done))
     }
 
-    /// The arguments of the dialect's `bash` for a request.
-    fn arguments(&self, request: BashRequest) -> Result<Map<String, Value>, RpcError> {
-        let dialect = self.service.toolbox.dialect();
-        let tools = self.service.toolbox.tools();
-        let no_bash = || RpcError::in_field("as", format!("the {dialect} dialect has no tool `bash`"));
-        let bash = tools.iter().find(|tool| tool.name == "bash").ok_or_else(no_bash)?;
-        let lacks =
-            |field: &str| RpcError::in_field(field, format!("the {dialect} dialect has no `{field}` like this"));
-        let mut arguments = Map::from_iter([("command".to_owned(), Value::from(request.command))]);
-        let mode = match request.mode.unwrap_or_default() {
-            Mode::Default => None,
-            Mode::Slow => Some(dialect.slow().ok_or_else(|| lacks("mode"))?),
-            Mode::Background => Some(dialect.background().ok_or_else(|| lacks("mode"))?),
-        };
-        arguments.extend(mode.map(|(name, value)| (name.to_owned(), value)));
-        let env = request.env.map(|env| env.into_iter().map(|(name, value)| (name, value.into())).collect());
-        let given = [
-            ("timeout", request.timeout.map(Value::from)),
-            ("cwd", request.cwd.map(Value::from)),
-            ("env", env.map(Value::Object)),
-            ("session", request.session.map(Value::from)),
-            ("pty", request.pty.map(Value::from)),
-            ("stdin", request.stdin.map(Value::from)),
-        ];
-        for (field, value) in given {
-            let Some(value) = value else { continue };
-            if takes(bash, field) {
-                arguments.insert(field.to_owned(), value);
-            } else if value != Value::Bool(false) {
-                return Err(lacks(field));
-            }
-        }
-        Ok(arguments)
-    }
-
     pub(crate) fn tools(&self, request: &ToolsRequest) -> Result<Answered, RpcError> {
         let format: Format = match &request.format {
             Some(name) => {
@@ -267,8 +239,23 @@ impl Connection {
     }
 }
 
-fn takes(tool: &Tool, argument: &str) -> bool {
-    tool.input.get("properties").is_some_and(|properties| properties.get(argument).is_some())
+/// The request in the dialects' form.
+fn bash_call(request: BashRequest) -> BashCall {
+    BashCall {
+        command: request.command,
+        mode: match request.mode.unwrap_or_default() {
+            Mode::Default => BashMode::Default,
+            Mode::Slow => BashMode::Slow,
+            Mode::Background => BashMode::Background,
+        },
+        timeout: request.timeout,
+        cwd: request.cwd.map(Into::into),
+        env: request.env.into_iter().flatten().map(|(name, value)| (name, value.into())).collect(),
+        session: request.session,
+        stdin: request.stdin.unwrap_or(false),
+        pty: if request.pty.unwrap_or(false) { BashTerminal::Requested } else { BashTerminal::None },
+        lines: None,
+    }
 }
 
 async fn send_update(update: Update, events: &Events) -> Result<(), HungUp> {

@@ -87,12 +87,13 @@ enum Over {
 /// process trees, and jobs go on. Frames are then written to their end, as long as the host reads. The error is one of reading
 /// or writing; a host that hangs up is none. A dropped future stops all commands too.
 ///
-/// ```
+/// ```standalone_crate
 /// # use bashful_dialect::{Dialect, Limits, Toolbox};
 /// # use bashful_engine::{Engine, Options};
 /// # use bashful_rpc::{Service, serve};
 /// # use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, duplex};
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # bashful_engine::keeper_main();
 /// let engine = Engine::new(Options::new("/bin/bash".into(), "/".into()).inherit())?;
 /// let toolbox = Toolbox::new(engine, Dialect::NATIVE, Limits::default(), "/".as_ref());
 /// let service = Service { toolbox, directory: "/".into(), limits: Limits::default(), can_answer: false };

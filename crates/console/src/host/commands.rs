@@ -7,14 +7,16 @@ use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use bashful_dialect::{Answer, BangCaller, BangError, BashResult, Dialect, TerminalView, ToolCaller, Toolbox, Update};
+use bashful_dialect::{
+    Answer, BangCaller, BangError, BashArgument, BashCall, BashMode, BashResult, BashTerminal, Dialect, TerminalView,
+    ToolCaller, Toolbox, Update,
+};
 use bashful_engine::{
     Approver, Canceller, CommandLog, CommandRecord, End, Exit, Fate, Heard, Listening, Live, OutputForm,
     OutputListener, OutputStream, StopReason, TerminalSize, WhenBehind,
 };
 use bashful_render::{CardExit, CardState, RawTail};
 use bashful_screen::Size;
-use serde_json::{Map, Value};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 
@@ -72,19 +74,15 @@ impl Commands {
             drop(tokio::spawn(bang(self.toolbox.clone(), command, caller, card, messages)));
             return;
         }
-        let arguments = match self.arguments(how, command) {
-            Ok(arguments) => arguments,
-            Err(why) => return self.end(card, Ending::failed(why)),
-        };
+        let call = self.bash_call(how, command);
         let mut caller = ToolCaller { approver, cancellation: Some(cancellation), ..ToolCaller::default() };
         if how == How::Terminal {
             caller.terminal = Some(self.view(card, size));
         }
-        let timeout = arguments.get("timeout").and_then(Value::as_f64).map(Duration::from_secs_f64);
         let last = Arc::new(LastRecord { log: self.toolbox.log.clone(), record: Mutex::default() });
         let mut toolbox = self.toolbox.clone();
         toolbox.log = Some(Arc::clone(&last) as Arc<dyn CommandLog>);
-        drop(tokio::spawn(tool(toolbox, arguments, caller, last, timeout, card, messages)));
+        drop(tokio::spawn(tool(toolbox, call, caller, last, card, messages)));
     }
 
     /// Stops a command; asked again, kills it.
@@ -97,10 +95,6 @@ impl Commands {
         self.cancellers.remove(&card);
     }
 
-    fn end(&self, card: CardId, ending: Ending) {
-        let _ = self.messages.send(Message::Event(Event::Ended { card, ending: Box::new(ending) }));
-    }
-
     fn approver(&self) -> Arc<dyn Approver> {
         Arc::new(PersonApprover {
             messages: self.messages.clone(),
@@ -109,24 +103,20 @@ impl Commands {
         })
     }
 
-    /// The arguments of the tool, or the reason why the dialect cannot do this.
-    fn arguments(&self, how: How, command: String) -> Result<Map<String, Value>, String> {
-        let no = |what: &str| format!("the {} dialect has no {what}", self.dialect);
-        let more = match how {
-            How::Tool | How::Bang => Vec::new(),
-            How::Terminal => self.dialect.attended().ok_or_else(|| no("terminals"))?,
-            How::Background => vec![self.dialect.background().ok_or_else(|| no("jobs"))?],
-        };
-        let mut arguments = Map::from_iter([("command".to_owned(), Value::from(command))]);
-        let bash = self.toolbox.tools().iter().find(|tool| tool.name == "bash");
-        let takes_timeout = bash.is_some_and(|tool| tool.input["properties"].get("timeout").is_some());
+    fn bash_call(&self, how: How, command: String) -> BashCall {
         // A job has the time of jobs, and a dialect whose modes have times knows one for a person's terminal.
-        let has_time = how == How::Background || more.iter().any(|(name, _)| *name == "mode");
-        if let Some(timeout) = self.timeout.filter(|_| takes_timeout && !has_time) {
-            arguments.insert("timeout".to_owned(), timeout.as_secs().into());
+        let has_time = match how {
+            How::Tool | How::Bang => false,
+            How::Terminal => self.dialect.has(BashArgument::Slow),
+            How::Background => true,
+        };
+        let takes_timeout = !has_time && self.dialect.has(BashArgument::Timeout);
+        BashCall {
+            mode: if how == How::Background { BashMode::Background } else { BashMode::Default },
+            pty: if how == How::Terminal { BashTerminal::Attended } else { BashTerminal::None },
+            timeout: self.timeout.filter(|_| takes_timeout).map(|timeout| timeout.as_secs_f64()),
+            ..BashCall::new(command)
         }
-        arguments.extend(more.into_iter().map(|(name, value)| (name.to_owned(), value)));
-        Ok(arguments)
     }
 
     /// A view for a command's terminal. The terminal itself comes as a message when the command has started.
@@ -147,10 +137,9 @@ impl Commands {
 /// Calls the tool, and tells of its output and its end.
 async fn tool(
     toolbox: Toolbox,
-    arguments: Map<String, Value>,
+    call: BashCall,
     mut caller: ToolCaller,
     last: Arc<LastRecord>,
-    timeout: Option<Duration>,
     card: CardId,
     messages: mpsc::UnboundedSender<Message>,
 ) {
@@ -159,7 +148,8 @@ async fn tool(
     let (raw, listener, reading) = keep_colors();
     caller.listener = Some(listener);
     drop(tokio::spawn(tell_updates(newest, raw.clone(), card, messages.clone())));
-    let answered = toolbox.call("bash", arguments.into(), caller).await;
+    let timeout = call.timeout.map(Duration::from_secs_f64);
+    let answered = toolbox.run(call, caller).await;
     let _ = reading.await;
     let ending = match answered {
         Ok(answer) => {
@@ -168,7 +158,7 @@ async fn tool(
             let ending = without_false_promise(ending, saved);
             Ending { timeout, text: locked(&raw).paint(ending.text), ..ending }
         }
-        Err(unknown) => Ending::failed(unknown.to_string()),
+        Err(missing) => Ending::failed(missing.to_string()),
     };
     let _ = messages.send(Message::Event(Event::Ended { card, ending: Box::new(ending) }));
     toolbox.engine().sweep_if_due();

@@ -13,6 +13,7 @@ use crate::arguments::{
     ArgumentError, Call, JobNumber, JobsCall, Limits, MOST_IN_BACKGROUND, MOST_SECONDS, RunCall, WaitMode,
     clamp_timeout, job_ids, parse_arguments, variables,
 };
+use crate::bash_call::{BashCall, BashMode, BashTerminal};
 use crate::terminal_calls::{SETTLE_WAIT, TerminalOptions, TerminalUntil, compile, parse_keys};
 use crate::terminal_sessions::TerminalSessionCall;
 
@@ -108,35 +109,55 @@ enum Action {
 }
 
 /// Parses the arguments of `bash`.
-pub(crate) fn bash(arguments: Value, limits: &Limits) -> Result<Call, ArgumentError> {
-    let mut notices = Vec::new();
+pub(crate) fn parse_bash(arguments: Value) -> Result<BashCall, ArgumentError> {
     let args: BashArgs = parse_arguments("bash", arguments)?;
-    let mode = args.mode.unwrap_or_default();
+    Ok(BashCall {
+        command: args.command,
+        mode: match args.mode.unwrap_or_default() {
+            Mode::Default => BashMode::Default,
+            Mode::Slow => BashMode::Slow,
+            Mode::Background => BashMode::Background,
+        },
+        timeout: args.timeout,
+        cwd: args.cwd,
+        env: variables(args.env),
+        session: args.session,
+        stdin: args.stdin == Some(true),
+        pty: if args.pty == Some(true) { BashTerminal::Requested } else { BashTerminal::None },
+        lines: None,
+    })
+}
+
+/// Turns a call of `bash` into a command.
+pub(crate) fn bash(args: BashCall, limits: &Limits) -> Result<Call, ArgumentError> {
+    let mut notices = Vec::new();
+    // A person's terminal lives as long as any job.
+    let mode = if args.pty == BashTerminal::Attended { BashMode::Background } else { args.mode };
     let mut request = Request::new(Script::new(args.command.as_str())?);
     let (usual, most) = match mode {
-        Mode::Default => (limits.default, MOST_SECONDS),
-        Mode::Slow => (limits.slow, MOST_SECONDS),
-        Mode::Background => (limits.background, MOST_IN_BACKGROUND),
+        BashMode::Default => (limits.default, MOST_SECONDS),
+        BashMode::Slow => (limits.slow, MOST_SECONDS),
+        BashMode::Background => (limits.background, MOST_IN_BACKGROUND),
     };
     let clamped = args.timeout.map(|asked| clamp_timeout(asked, most));
     request.lifetime = Some(clamped.as_ref().map_or(usual, |clamped| clamped.lifetime));
     notices.extend(clamped.and_then(|clamped| clamped.notice));
     request.workdir = args.cwd;
-    request.env = variables(args.env);
+    request.env = args.env;
     let session = args.session.map(SessionName::new).transpose();
     request.session = session.map_err(|error| ArgumentError::Invalid(format!("`session`: {error}")))?;
     if request.session.as_ref().is_some_and(SessionName::is_of_person) {
         let why = format!("`session`: names that begin with `{PERSON_PREFIX}` are for shells of people");
         return Err(ArgumentError::Invalid(why));
     }
-    if args.stdin == Some(true) {
-        if mode != Mode::Background {
+    if args.stdin {
+        if mode != BashMode::Background {
             return Err(ArgumentError::Invalid("`stdin` needs mode \"background\"".to_owned()));
         }
         request.input = Input::Open;
     }
-    if args.pty == Some(true) {
-        if mode != Mode::Background && request.session.is_none() {
+    if args.pty != BashTerminal::None {
+        if mode != BashMode::Background && request.session.is_none() {
             return Err(ArgumentError::Invalid(
                 "`pty` needs mode \"background\" or a `session`: the reply then has a job, whose screen the job tool shows"
                     .to_owned(),
@@ -148,14 +169,14 @@ pub(crate) fn bash(arguments: Value, limits: &Limits) -> Result<Call, ArgumentEr
             ));
         }
         request.streams = Streams::Terminal(TerminalRequest::default());
-        if let Some(name) = request.session.clone().filter(|_| mode != Mode::Background) {
+        if let Some(name) = request.session.clone().filter(|_| mode != BashMode::Background) {
             // The time is for this call. The shell lives as long as any job.
             let at_most = request.lifetime.replace(limits.background).map_or(SETTLE_WAIT, |lifetime| lifetime.0);
             let call = TerminalSessionCall::new(name, args.command, request, at_most, notices)?;
             return Ok(Call::TerminalSession(Box::new(call)));
         }
     }
-    let wait_mode = if mode == Mode::Background { WaitMode::InBackground } else { WaitMode::WithPatience };
+    let wait_mode = if mode == BashMode::Background { WaitMode::InBackground } else { WaitMode::WithPatience };
     Ok(Call::Run(Box::new(RunCall { request, wait_mode, clamped_from: None, notices })))
 }
 

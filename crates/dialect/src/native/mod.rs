@@ -3,11 +3,12 @@
 mod arguments;
 mod replies;
 
-use bashful_engine::{JobRecord, LeftWithClient, ShownSoFar};
+use bashful_engine::{JobRecord, ShownSoFar};
 use serde_json::Value;
 
 use crate::answer::RawAnswer;
 use crate::arguments::{ArgumentError, Call, Limits};
+use crate::bash_call::{BashArgument, BashCall};
 use crate::dialect::{CallFacts, EndedCommand, Shape};
 use crate::job_calls::JobsReply;
 use crate::terminal_calls::ScreenView;
@@ -59,22 +60,18 @@ impl Shape for Native {
 
     fn parse(&self, tool: &str, arguments: Value, limits: &Limits) -> Option<Result<Call, ArgumentError>> {
         match tool {
-            "bash" => Some(arguments::bash(arguments, limits)),
+            "bash" => Some(arguments::parse_bash(arguments).and_then(|call| self.bash(call, limits))),
             "job" => Some(arguments::job(arguments)),
             _ => None,
         }
     }
 
-    fn slow(&self) -> Option<(&'static str, Value)> {
-        Some(("mode", "slow".into()))
+    fn lacks(&self) -> &'static [BashArgument] {
+        &[BashArgument::Lines]
     }
 
-    fn background(&self) -> Option<(&'static str, Value)> {
-        Some(("mode", "background".into()))
-    }
-
-    fn attended(&self) -> Option<Vec<(&'static str, Value)>> {
-        Some(vec![("pty", true.into()), ("mode", "background".into())])
+    fn bash(&self, call: BashCall, limits: &Limits) -> Result<Call, ArgumentError> {
+        arguments::bash(call, limits)
     }
 
     fn ended(&self, ended: &EndedCommand<'_>) -> RawAnswer {
@@ -87,10 +84,6 @@ impl Shape for Native {
 
     fn outlasted(&self, job: &JobRecord, so_far: &ShownSoFar, call: &CallFacts) -> RawAnswer {
         replies::outlasted(job, so_far, call)
-    }
-
-    fn left_with_client(&self, left: &LeftWithClient, call: &CallFacts) -> RawAnswer {
-        replies::left_with_client(left, call)
     }
 
     fn jobs(&self, reply: &JobsReply) -> RawAnswer {

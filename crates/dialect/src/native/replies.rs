@@ -1,6 +1,6 @@
 //! Replies of `bash` and `job`.
 
-use bashful_engine::{Budget, End, JobRecord, JobState, LeftWithClient, Output, ShownSoFar};
+use bashful_engine::{Budget, End, JobRecord, JobState, Output, ShownSoFar};
 use serde_json::{Value, json};
 
 use crate::answer::RawAnswer;
@@ -59,19 +59,6 @@ pub(crate) fn outlasted(job: &JobRecord, so_far: &ShownSoFar, call: &CallFacts) 
         lines(shown.chain(bracketed(&beside)).chain([text::background(job, Reader::Tools)]))
     });
     RawAnswer::new(text, structured(facts::of_outlasted(job, so_far, &notices))).with_links([&so_far.output])
-}
-
-/// The reply to a command that outlasted its call in a terminal of the client.
-pub(crate) fn left_with_client(left: &LeftWithClient, call: &CallFacts) -> RawAnswer {
-    let so_far = &left.shown;
-    let mut notices = call.notices.clone();
-    notices.push(text::runs_at_client(left));
-    let beside = fitting(&notices);
-    let text = Draft { output: &so_far.output, stderr: None }.fit(|output, stderr| {
-        let shown = std::iter::once(shown(output, stderr, so_far.window.whole));
-        lines(shown.chain(bracketed(&beside)))
-    });
-    RawAnswer::new(text, structured(facts::of_left_with_client(left, &notices))).with_links([&so_far.output])
 }
 
 /// The reply to a call about jobs.

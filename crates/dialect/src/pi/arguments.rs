@@ -12,6 +12,7 @@ use crate::arguments::{
     ArgumentError, Call, JobNumber, JobsCall, Limits, LineCount, MOST_SECONDS, RunCall, WaitMode, clamp_timeout,
     job_ids, parse_arguments, variables,
 };
+use crate::bash_call::{BashCall, BashMode, BashTerminal};
 
 /// Timeout in seconds of a call that names none.
 const DEFAULT_SECONDS: f64 = 300.0;
@@ -50,12 +51,27 @@ struct JobArgs {
 }
 
 /// Parses the arguments of `bash`.
-pub(crate) fn bash(arguments: Value, limits: &Limits) -> Result<Call, ArgumentError> {
+pub(crate) fn parse_bash(arguments: Value) -> Result<BashCall, ArgumentError> {
     let args: BashArgs = parse_arguments("bash", arguments)?;
-    if let Some(name) = args.env.iter().flatten().map(|(name, _)| name).find(|name| !is_variable_name(name)) {
+    Ok(BashCall {
+        command: args.command,
+        mode: if args.in_background == Some(true) { BashMode::Background } else { BashMode::Default },
+        timeout: args.timeout,
+        cwd: args.cwd,
+        env: variables(args.env),
+        pty: if args.pty == Some(true) { BashTerminal::Requested } else { BashTerminal::None },
+        lines: Lines::of(args.head.map(|head| head.0), args.tail.map(|tail| tail.0)),
+        ..BashCall::default()
+    })
+}
+
+/// Turns a call of `bash` into a command.
+pub(crate) fn bash(args: BashCall, limits: &Limits) -> Result<Call, ArgumentError> {
+    if let Some((name, _)) = args.env.iter().find(|(name, _)| !is_variable_name(name)) {
         return Err(ArgumentError::Invalid(format!("Invalid bash env name: {name}")));
     }
-    if args.in_background == Some(true) && !limits.async_enabled {
+    let in_background = args.mode == BashMode::Background;
+    if in_background && !limits.async_enabled {
         let text = "Async bash execution is disabled. Enable async.enabled to use async mode.";
         return Err(ArgumentError::Invalid(text.to_owned()));
     }
@@ -64,13 +80,13 @@ pub(crate) fn bash(arguments: Value, limits: &Limits) -> Result<Call, ArgumentEr
     let mut request = Request::new(Script::new(args.command)?);
     request.lifetime = Some(clamped.lifetime);
     request.workdir = args.cwd;
-    request.env = variables(args.env);
+    request.env = args.env;
     request.window = Some(WINDOW);
-    request.lines = Lines::of(args.head.map(|head| head.0), args.tail.map(|tail| tail.0));
+    request.lines = args.lines;
     let clamped_from = clamped.notice.is_some().then_some(asked);
     let notices = clamped.notice.into_iter().collect();
-    let wait_mode = if args.in_background == Some(true) { WaitMode::InBackground } else { WaitMode::WithPatience };
-    if args.pty == Some(true) && wait_mode != WaitMode::InBackground {
+    let wait_mode = if in_background { WaitMode::InBackground } else { WaitMode::WithPatience };
+    if args.pty != BashTerminal::None && !in_background {
         request.streams = Streams::Terminal(TerminalRequest { unattended: true, ..TerminalRequest::default() });
     }
     Ok(Call::Run(Box::new(RunCall { request, wait_mode, clamped_from, notices })))

@@ -7,11 +7,12 @@ mod updates;
 
 pub(crate) use replies::{CANCELLED, timeout_text};
 
-use bashful_engine::{ByteSize, JobRecord, LeftWithClient, Options, SessionName, ShownSoFar, Window};
+use bashful_engine::{ByteSize, JobRecord, Options, SessionName, ShownSoFar, Window};
 use serde_json::Value;
 
 use crate::answer::RawAnswer;
 use crate::arguments::{ArgumentError, Call, Limits};
+use crate::bash_call::{BashArgument, BashCall};
 use crate::dialect::{CallFacts, EndedCommand, Shape};
 use crate::job_calls::{JobOutput, JobsReply};
 use crate::terminal_calls::ScreenView;
@@ -86,18 +87,18 @@ impl Shape for Pi {
 
     fn parse(&self, tool: &str, arguments: Value, limits: &Limits) -> Option<Result<Call, ArgumentError>> {
         match tool {
-            "bash" => Some(arguments::bash(arguments, limits)),
+            "bash" => Some(arguments::parse_bash(arguments).and_then(|call| self.bash(call, limits))),
             "job" => Some(arguments::job(arguments)),
             _ => None,
         }
     }
 
-    fn background(&self) -> Option<(&'static str, Value)> {
-        Some(("async", true.into()))
+    fn lacks(&self) -> &'static [BashArgument] {
+        &[BashArgument::Slow, BashArgument::Session, BashArgument::Stdin]
     }
 
-    fn attended(&self) -> Option<Vec<(&'static str, Value)>> {
-        Some(vec![("pty", true.into())])
+    fn bash(&self, call: BashCall, limits: &Limits) -> Result<Call, ArgumentError> {
+        arguments::bash(call, limits)
     }
 
     fn ended(&self, ended: &EndedCommand<'_>) -> RawAnswer {
@@ -110,10 +111,6 @@ impl Shape for Pi {
 
     fn outlasted(&self, job: &JobRecord, so_far: &ShownSoFar, call: &CallFacts) -> RawAnswer {
         replies::outlasted(job, so_far, call)
-    }
-
-    fn left_with_client(&self, left: &LeftWithClient, call: &CallFacts) -> RawAnswer {
-        replies::left_with_client(left, call)
     }
 
     fn client_terminal_field(&self) -> &'static str {

@@ -3,8 +3,7 @@
 use std::time::Duration;
 
 use bashful_engine::{
-    ByteSize, Clip, Direction, End, Exit, JobRecord, LeftWithClient, Lifetime, LimitHit, Outcome, Output, ShownSoFar,
-    StopReason,
+    ByteSize, Clip, Direction, End, Exit, JobRecord, Lifetime, LimitHit, Outcome, Output, ShownSoFar, StopReason,
 };
 use serde_json::{Value, json};
 
@@ -110,22 +109,6 @@ pub(crate) fn outlasted(job: &JobRecord, so_far: &ShownSoFar, call: &CallFacts) 
         facts["meta"] = json!({ "truncation": truncation });
     }
     RawAnswer::new(text, facts).with_links([&so_far.output])
-}
-
-/// The reply to a command that outlasted its call in a terminal of the client.
-pub(crate) fn left_with_client(left: &LeftWithClient, call: &CallFacts) -> RawAnswer {
-    let draft = Draft { output: &left.shown.output, stderr: None };
-    let (text, _) = draft.fit_shown(|output, stderr| {
-        let shown = shown(output, stderr);
-        let mut lines = vec![shown.trim_end_matches('\n').to_owned(), String::new()];
-        lines.extend(fitting(&call.notices));
-        lines.push(format!("[{}]", text::runs_at_client(left)));
-        lines.join("\n")
-    });
-    let mut facts = timeout_facts(call);
-    facts["terminalId"] = (&*left.terminal_id).into();
-    facts["wallTimeMs"] = milliseconds(left.elapsed).into();
-    RawAnswer::new(text, facts).with_links([&left.shown.output])
 }
 
 /// The reply to a refused or failed call.

@@ -3,14 +3,15 @@
 //! The text of an answer is JSON with the keys of [`Fields`], in that order.
 
 use bashful_engine::{
-    ByteSize, Cleaning, Clip, End, EnvironmentPolicy, Exit, JobRecord, LeftBehind, LeftWithClient, Options, Outcome,
-    Output, Redactor, Request, Rewriting, Script, ShownSoFar, StopReason, Streams, Window,
+    ByteSize, Cleaning, Clip, End, EnvironmentPolicy, Exit, JobRecord, LeftBehind, Options, Outcome, Output, Redactor,
+    Request, Rewriting, Script, ShownSoFar, StopReason, Streams, Window,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::answer::{Answer, RawAnswer};
 use crate::arguments::{ArgumentError, Call, Limits, RunCall, WaitMode, parse_arguments};
+use crate::bash_call::{BashArgument, BashCall};
 use crate::compose::fitting;
 use crate::dialect::{CallFacts, EndedCommand, Shape};
 use crate::facts::{self, structured};
@@ -87,7 +88,23 @@ impl Shape for Plain {
     }
 
     fn parse(&self, tool: &str, arguments: Value, limits: &Limits) -> Option<Result<Call, ArgumentError>> {
-        (tool == "bash").then(|| parse_bash(arguments, limits))
+        let parse = || parse_arguments("bash", arguments).map(|BashArgs { command }| BashCall::new(command));
+        (tool == "bash").then(|| parse().and_then(|call| self.bash(call, limits)))
+    }
+
+    fn lacks(&self) -> &'static [BashArgument] {
+        use BashArgument::{Background, Cwd, Env, Lines, Pty, Session, Slow, Stdin, Timeout};
+
+        &[Slow, Background, Timeout, Cwd, Env, Session, Stdin, Pty, Lines]
+    }
+
+    fn bash(&self, call: BashCall, limits: &Limits) -> Result<Call, ArgumentError> {
+        let mut request = Request::new(Script::new(call.command)?);
+        request.lifetime = Some(limits.default);
+        request.streams = Streams::Split;
+        request.window = Some(Window::head(SHOWN));
+        let call = RunCall { request, wait_mode: WaitMode::ToEnd, clamped_from: None, notices: Vec::new() };
+        Ok(Call::Run(Box::new(call)))
     }
 
     fn ended(&self, of: &EndedCommand<'_>) -> RawAnswer {
@@ -104,11 +121,6 @@ impl Shape for Plain {
         Native.outlasted(job, so_far, call)
     }
 
-    // Its streams are split, so no command of it runs in a terminal of the client.
-    fn left_with_client(&self, left: &LeftWithClient, call: &CallFacts) -> RawAnswer {
-        Native.left_with_client(left, call)
-    }
-
     fn jobs(&self, reply: &JobsReply) -> RawAnswer {
         Native.jobs(reply)
     }
@@ -121,17 +133,6 @@ impl Shape for Plain {
         // The engine keeps each stream within its limit. Cutting the end of the text would break the JSON.
         answer.redact(redactor)
     }
-}
-
-/// Parses the arguments of `bash`.
-fn parse_bash(arguments: Value, limits: &Limits) -> Result<Call, ArgumentError> {
-    let args: BashArgs = parse_arguments("bash", arguments)?;
-    let mut request = Request::new(Script::new(args.command)?);
-    request.lifetime = Some(limits.default);
-    request.streams = Streams::Split;
-    request.window = Some(Window::head(SHOWN));
-    let call = RunCall { request, wait_mode: WaitMode::ToEnd, clamped_from: None, notices: Vec::new() };
-    Ok(Call::Run(Box::new(call)))
 }
 
 /// The reply to a command that has ended: both streams, and the exit code.

@@ -39,9 +39,8 @@ pub struct Caller {
     /// Terminals of the client, for commands in the foreground.
     ///
     /// A command runs there if it wants nothing that only this machine has: a background job, also one that it may
-    /// become by itself ([`Waiting::BeforeTimeout`]), a terminal of its own, a named session, standard input, separate
-    /// streams, a limit on lines, or a listener for every byte. The shared session is not used. A command that outlives
-    /// the caller's patience continues in the client's terminal: [`Reply::LeftWithClient`](crate::Reply::LeftWithClient).
+    /// become when the caller's patience is over, a terminal of its own, a named session, standard input, separate
+    /// streams, a limit on lines, or a listener for every byte. The shared session is not used.
     pub client_terminal: Option<Arc<dyn ClientTerminal>>,
     /// Receives the caller's cancellation.
     pub cancellation: Option<Cancellation>,

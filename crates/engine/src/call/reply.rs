@@ -1,8 +1,6 @@
 //! Replies to calls.
 
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::time::Duration;
 
 use crate::check::Refusal;
 use crate::jobs::JobRecord;
@@ -19,8 +17,6 @@ pub enum Reply {
     Finished(Finished),
     /// The command continues as a job.
     Background(Background),
-    /// The command continues in a terminal of the client, and its lifetime holds there.
-    LeftWithClient(LeftWithClient),
     /// The guard refused the command, and nobody approved it.
     Refused(Refusal),
     /// Another tool does better what the command does.
@@ -63,26 +59,6 @@ pub struct Background {
     /// Output so far; none if the command was started as a job.
     pub shown: Option<ShownSoFar>,
     /// Lifetime of the job.
-    pub lifetime: Lifetime,
-    /// Notices to show with the reply.
-    pub notices: Vec<Redacted>,
-    /// Redactor for other texts about this command.
-    pub redactor: Redactor,
-}
-
-/// A command that continues in a terminal of the client. The engine still polls and releases the terminal, and kills the
-/// command when its lifetime is over, as long as this program runs.
-#[derive(Debug)]
-pub struct LeftWithClient {
-    /// The client's name for the terminal.
-    pub terminal_id: Arc<str>,
-    /// Output so far.
-    pub shown: ShownSoFar,
-    /// Time since the start of the command.
-    pub elapsed: Duration,
-    /// Directory in which the command runs.
-    pub directory: PathBuf,
-    /// Lifetime of the command.
     pub lifetime: Lifetime,
     /// Notices to show with the reply.
     pub notices: Vec<Redacted>,

@@ -9,7 +9,7 @@ use bashful_keeper::StopReason;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::timeout;
 
-use super::supervise::{Order, Supervisor};
+use super::supervise::Supervisor;
 use super::{CLIENT_OUTPUT_LIMIT, ClientTerminal, ClientView, TerminalCommand, TerminalText};
 use crate::backend::{Attached, Backend, BoxFuture, Outputs, StartError};
 use crate::check::Checked;
@@ -94,7 +94,7 @@ impl Backend for ClientBackend {
 /// A command in a terminal of the client. Dropping it closes `orders`, and the supervisor then kills and releases.
 #[derive(Debug)]
 struct ClientLink {
-    orders: mpsc::UnboundedSender<Order>,
+    orders: mpsc::UnboundedSender<StopReason>,
     ends: mpsc::UnboundedReceiver<Ended>,
 }
 
@@ -105,11 +105,7 @@ impl Link for ClientLink {
 
     fn stop(&mut self, why: StopReason) -> BoxFuture<'_, ()> {
         // A command that has ended needs no stop.
-        let _ = self.orders.send(Order::Stop(why));
+        let _ = self.orders.send(why);
         Box::pin(std::future::ready(()))
-    }
-
-    fn leave(&mut self) -> bool {
-        self.orders.send(Order::Leave).is_ok()
     }
 }

@@ -29,19 +29,11 @@ const UNKNOWN_SIGNAL: Exit = Exit::Code(137);
 /// Stands for the exit status of a killed command that was not reported. [`Ended::exit_is_unknown`] says so.
 const UNREPORTED: Exit = Exit::Signal(9);
 
-/// An order of the engine.
-#[derive(Debug)]
-pub(super) enum Order {
-    Stop(StopReason),
-    /// The command continues without the engine.
-    Leave,
-}
-
 /// Watches over one command in a terminal of the client.
 pub(super) struct Supervisor {
     pub(super) terminal: Arc<dyn ClientTerminal>,
-    /// Closed when nobody wants the command any more.
-    pub(super) orders: mpsc::UnboundedReceiver<Order>,
+    /// Orders to stop. Closed when nobody wants the command any more.
+    pub(super) orders: mpsc::UnboundedReceiver<StopReason>,
     pub(super) text: watch::Sender<TerminalText>,
     pub(super) ended: mpsc::UnboundedSender<Ended>,
 }
@@ -72,8 +64,6 @@ impl Supervisor {
         // If nobody waits for it any more, the orders are closed too.
         let _ = created.send(Ok(Arc::clone(&id)));
         let over = self.until_over(&id, deadline).await;
-        // The command cannot be left to itself any more.
-        self.orders.close();
         let ended = self.finish(&id, over).await;
         // The engine may be gone.
         let _ = self.ended.send(ended);
@@ -94,7 +84,7 @@ impl Supervisor {
         };
         tokio::select! {
             over = exited => over,
-            why = stop_order(orders) => Over::Stop(why),
+            why = orders.recv() => Over::Stop(why.unwrap_or(StopReason::Cancelled)),
             () = until(deadline) => Over::Stop(StopReason::TimeUp),
         }
     }
@@ -152,16 +142,6 @@ fn publish(to: &watch::Sender<TerminalText>, mut new: TerminalText) -> Option<Te
         has_changed
     });
     exit
-}
-
-/// Waits for the order to stop. Nobody waits any more when the orders are closed, unless the command was left to
-/// itself.
-async fn stop_order(orders: &mut mpsc::UnboundedReceiver<Order>) -> StopReason {
-    match orders.recv().await {
-        Some(Order::Stop(why)) => why,
-        None => StopReason::Cancelled,
-        Some(Order::Leave) => std::future::pending().await,
-    }
 }
 
 async fn until(deadline: Option<Instant>) {

@@ -1,14 +1,10 @@
 //! A command in a terminal of the client: its text comes in looks, not as a stream.
 
 use std::sync::Arc;
-use std::time::Duration;
-
-use bashful_sys::boot_time;
 
 use super::{LIVE_SHOWN, Live, Run};
 use crate::client_terminal::ClientView;
 use crate::mask::Edges;
-use crate::outcome::Output;
 
 /// Reason why no artifact has the whole output of a command in a terminal of the client.
 pub(super) const BEGINNING_LOST: &str = "the client's terminal kept only the end";
@@ -42,24 +38,6 @@ impl Run {
         // The client may have cut a withheld value in two.
         let redacted = if shown.is_cut { self.mask.apply(text, Edges::Begin) } else { None };
         stream.capture.push(redacted.as_deref().unwrap_or(text), &mut |_| {});
-    }
-
-    /// Leaves the command in the client's terminal. False if it has just ended; none if it runs elsewhere.
-    pub(crate) fn leave_with_client(&mut self) -> Option<bool> {
-        self.client.as_ref()?;
-        Some(self.link.leave())
-    }
-
-    /// Name of the client's terminal, and the text that it shows; none if the command runs elsewhere.
-    pub(crate) fn shown_by_client(&mut self) -> Option<(Arc<str>, Output)> {
-        let terminal_id = Arc::clone(&self.client.as_ref()?.terminal_id);
-        self.drain();
-        Some((terminal_id, self.outputs().0))
-    }
-
-    /// Time since the start of the command.
-    pub(crate) fn elapsed(&self) -> Duration {
-        self.elapsed_at(boot_time())
     }
 }
 

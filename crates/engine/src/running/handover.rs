@@ -42,9 +42,6 @@ pub enum NotSent {
     /// The engine has no store for jobs.
     #[error("jobs need a state directory: set XDG_STATE_HOME or HOME")]
     NoJobs,
-    /// A job needs a keeper process, which outlives this program.
-    #[error("it has no keeper process, and a thread would end with this program")]
-    NoKeeper,
     /// The backend cannot make a running command a job.
     #[error("this backend does not support that")]
     Unsupported,

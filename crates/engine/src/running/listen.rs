@@ -61,9 +61,10 @@ pub struct OutputListener {
 impl OutputListener {
     /// Makes a listener, and the stream that it feeds. The stream ends at once if the command does not run.
     ///
-    /// ```
+    /// ```standalone_crate
     /// # use bashful_engine::{Caller, Engine, Heard, Listening, Options, OutputForm, OutputListener, Request, Script, WhenBehind};
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # bashful_engine::keeper_main();
     /// # let engine = Engine::new(Options::new("/bin/bash".into(), "/".into()).inherit())?;
     /// let (listener, mut stream) = OutputListener::new(Listening { form: OutputForm::Text, when_behind: WhenBehind::Drop });
     /// let caller = Caller { listener: Some(listener), ..Caller::default() };

@@ -199,7 +199,7 @@ pub enum NoSnapshot {
     #[error("BASH_ENV is set, and that file is what commands start with")]
     BashEnv,
     /// Processes that the rc files start could escape.
-    #[error("this program has no keeper process, which would stop processes that the rc files start")]
+    #[error("this backend has no keeper, which would stop processes that the rc files start")]
     NoKeeper,
     /// The shell could not be started, or the snapshot could not be written.
     #[error("{what} ({why})")]

@@ -17,7 +17,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 
 use bashful_sys::signal::Signal;
-use bashful_sys::spawn::{Child, Session, Tether};
+use bashful_sys::spawn::{Child, Session};
 use bashful_sys::{pipe, proc};
 
 use super::shell_output::ShellOutput;
@@ -90,7 +90,7 @@ impl Driver {
         // Bash would obey these variables before it reads the first line.
         setup.env.retain(|entry| !PROMPT_VARIABLES.iter().any(|name| entry.starts_with(name.as_bytes())));
         let arguments = ARGUMENTS.iter().map(|argument| argument.as_bytes().to_vec()).collect();
-        let child = shell::spawn_with(&setup, arguments, None, Tether::DiesWithParent, Session::Own)?;
+        let child = shell::spawn_with(&setup, arguments, None, Session::Own)?;
         // Only the shell itself may hold the writing end of its output.
         let Setup { source, .. } = setup;
         let lines = Some(File::from(lines));

@@ -15,7 +15,7 @@ impl Session {
     /// Closes the session to clients, and stops everything in it.
     pub(super) fn end(mut self) {
         // A shell that accepts no more lines may have ended.
-        self.tree.reap(self.driver.child.pidfd.as_fd());
+        self.tree.reap();
         let exit = self.tree.exit();
         let why = self.ends_because.or(self.killed_for).unwrap_or(StopReason::LeftBehind);
         // The socket is closed first: a client that connects from now on starts another session, and need not wait for
@@ -36,7 +36,7 @@ impl Session {
         let mut stopping = StopMachine::new(None, self.grace);
         stopping.handle(Event::StopAsked(why), &mut self.tree, None);
         loop {
-            let rest = stopping.reap(&mut self.tree, self.driver.child.pidfd.as_fd());
+            let rest = stopping.reap(&mut self.tree);
             let now = Instant::now();
             if matches!(rest, TreeState::Gone(_)) || stopping.gives_up(now) {
                 return;

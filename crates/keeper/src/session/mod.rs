@@ -20,7 +20,6 @@ mod running;
 mod shell_output;
 mod turn;
 
-use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
 use bashful_sys::signal::SignalReader;
@@ -31,7 +30,7 @@ use crate::protocol::{self, FailedStep, PipeHandover, Report, SessionState, Setu
 use crate::pump::{Pump, Pumped};
 use crate::shell::NotStarted;
 use crate::start;
-use crate::tree::{Scope, Tree};
+use crate::tree::Tree;
 use crate::{Event, StopReason};
 
 pub(crate) use driver::{Driver, ShellMessage};
@@ -72,9 +71,7 @@ struct Session {
 }
 
 /// Starts a persistent shell, and serves every client until the session is over.
-pub(crate) fn serve(mut host: EngineLink, setup: Setup, order: protocol::SessionOrder, signals: Option<SignalReader>) {
-    // A thread of a host cannot outlive the host, so it serves no session.
-    let Some(signals) = signals else { return };
+pub(crate) fn serve(mut host: EngineLink, setup: Setup, order: protocol::SessionOrder, signals: SignalReader) {
     let grace = setup.grace;
     let unusable = |error: std::io::Error| shell_not_started(&error);
     // From here on, connections are read only when they are readable.
@@ -87,7 +84,7 @@ pub(crate) fn serve(mut host: EngineLink, setup: Setup, order: protocol::Session
     listener.write_shell_pid(driver.pid());
     host.send(&Report::Started { pid: driver.pid() });
     let session = Session {
-        tree: Tree::new(Scope::EverythingBelow, driver.child.pid),
+        tree: Tree::new(driver.child.pid),
         driver,
         host,
         outlives: order.outlives,
@@ -151,10 +148,9 @@ impl Session {
     }
 
     fn reap(&mut self) {
-        let shell = self.driver.child.pidfd.as_fd();
         match &self.running {
-            Some(running) => running.stopping.reap(&mut self.tree, shell),
-            None => self.tree.reap(shell),
+            Some(running) => running.stopping.reap(&mut self.tree),
+            None => self.tree.reap(),
         };
     }
 

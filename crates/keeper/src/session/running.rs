@@ -1,6 +1,6 @@
 //! Carries out the decisions of [`Turn`] for one command in a session's shell.
 
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::time::Instant;
 
 use bashful_sys::boot_time;
@@ -215,7 +215,7 @@ impl Session {
         }
         self.tree.include_all();
         self.tree.kill();
-        self.tree.reap(self.driver.child.pidfd.as_fd());
+        self.tree.reap();
     }
 
     /// Ends the turn of a command of which nothing ran. Another shell may run it.

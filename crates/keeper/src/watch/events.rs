@@ -14,8 +14,7 @@ use crate::pump::Pumped;
 use crate::record::Record;
 use crate::session::Driver;
 use crate::terminal::{HostTerminal, TerminalEnds};
-use crate::tree::{CHECK_LEFTOVERS_EVERY, CHECK_STOPPING_EVERY};
-use crate::{Event, Phase, StopReason};
+use crate::{Event, StopReason};
 
 /// Most clients connected to a job's socket at once. More would use up the keeper's descriptors.
 const MOST_CLIENTS: usize = 256;
@@ -34,7 +33,7 @@ impl CommandWatch {
     /// Waits until something happens or an alarm is due, and returns the events.
     pub(super) fn wait(&mut self) -> Vec<Event> {
         let now = Instant::now();
-        let alarm = self.stopping.alarm().into_iter().chain(self.next_poll(now)).min();
+        let alarm = self.stopping.alarm();
         self.tree.alarms.wake_at(alarm, now);
         let wake_up = alarm.into_iter().chain(self.growing.as_ref().and_then(GrowingOutput::alarm)).min();
         // The handle of an ended shell would always be readable. It is watched even with signals: in a host that
@@ -42,7 +41,7 @@ impl CommandWatch {
         let watch_shell = !self.tree.shell_has_ended();
 
         let link = (!self.link.is_gone()).then_some(self.link.as_fd());
-        let signals = self.signals.as_ref().map(AsFd::as_fd);
+        let signals = Some(self.signals.as_fd());
         let shell = watch_shell.then_some(self.shell.as_fd());
         let control = self.record.as_ref().and_then(Record::control);
         let growing = self.growing.as_ref().and_then(GrowingOutput::growth_queue);
@@ -74,19 +73,8 @@ impl CommandWatch {
         events
     }
 
-    /// Time of the next poll by a keeper thread. The kernel does not tell a thread about the end of processes that are
-    /// not its children.
-    fn next_poll(&self, now: Instant) -> Option<Instant> {
-        let pause = match self.stopping.phase() {
-            Phase::Stopping { .. } | Phase::Killed { .. } => CHECK_STOPPING_EVERY,
-            Phase::Running { .. } if self.shell_end.is_some() => CHECK_LEFTOVERS_EVERY,
-            Phase::Running { .. } | Phase::Ended(_) => return None,
-        };
-        self.signals.is_none().then(|| now + pause)
-    }
-
     pub(super) fn signal_events(&self) -> Vec<Event> {
-        let arrived = self.signals.as_ref().and_then(|signals| signals.read_pending().ok()).unwrap_or_default();
+        let arrived = self.signals.read_pending().unwrap_or_default();
         // Several signals at once are one request: the end of a login session sends more than one.
         let asked = arrived.iter().any(|number| *number != Signal::CHILD.as_raw());
         asked.then_some(Event::StopAsked(StopReason::KeeperSignaled)).into_iter().collect()

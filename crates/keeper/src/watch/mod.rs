@@ -25,7 +25,7 @@ use crate::session::{Driver, ShellMessage};
 use crate::start::StartedCommand;
 use crate::stopping::StopMachine;
 use crate::terminal::{HostTerminal, TerminalEnds};
-use crate::tree::{CHECK_STOPPING_EVERY, Scope, Tree, TreeState};
+use crate::tree::{Tree, TreeState};
 use crate::{End, Event, Exit, Phase, StopReason};
 
 /// Time in which the rest of a tree may end by itself after the shell, before it counts as left behind. The reader at
@@ -38,13 +38,12 @@ const LINGER: Duration = Duration::from_millis(100);
 /// Supervises a command to its end. Returns the connection and the signals if this keeper may run another command.
 pub(crate) fn watch_over(
     started: StartedCommand,
-    scope: Scope,
     link: EngineLink,
-    signals: Option<SignalReader>,
+    signals: SignalReader,
 ) -> Option<(EngineLink, SignalReader)> {
     let StartedCommand { child, until, alarms, began, grace, record, open_for_shell, terminals } = started;
     let pid = child.pid.as_raw_nonzero().get();
-    let mut tree = Tree::new(scope, child.pid);
+    let mut tree = Tree::new(child.pid);
     tree.alarms = alarms;
     tree.hangs_up = terminals.own.is_some();
     let mut watch = CommandWatch {
@@ -76,7 +75,7 @@ pub(crate) fn watch_over(
     watch.run();
     drop(open_for_shell);
     let can_be_reused = watch.can_be_reused();
-    Some((watch.link, watch.signals?)).filter(|_| can_be_reused)
+    can_be_reused.then_some((watch.link, watch.signals))
 }
 
 /// A command that the keeper supervises.
@@ -88,7 +87,7 @@ struct CommandWatch {
     link: EngineLink,
     /// Clients of a job's socket.
     clients: Vec<EngineLink>,
-    signals: Option<SignalReader>,
+    signals: SignalReader,
     /// One for each pipe that the engine handed over.
     pumps: Vec<Pump>,
     /// The file that the first pump fills.
@@ -138,7 +137,7 @@ pub(crate) fn continue_as_job(mut from: SessionJob) -> io::Result<()> {
         pid: from.driver.pid(),
         link: from.link,
         clients: Vec::new(),
-        signals: Some(from.signals),
+        signals: from.signals,
         pumps: from.pumps,
         output: None,
         record: None,
@@ -168,7 +167,7 @@ impl CommandWatch {
             }
             self.read_session_exit();
             self.report_suspension();
-            match self.stopping.reap(&mut self.tree, self.shell.as_fd()) {
+            match self.stopping.reap(&mut self.tree) {
                 TreeState::OthersLeft(exit) if self.shell_end.is_none() && !self.stopping.is_stopping() => {
                     if self.settle() {
                         return self.finish(Event::TreeGone(exit));
@@ -178,10 +177,6 @@ impl CommandWatch {
                 TreeState::OthersLeft(_) if self.shell_end.is_some() => self.update_leftovers(),
                 TreeState::ShellRuns | TreeState::OthersLeft(_) => {}
                 TreeState::Gone(exit) => return self.finish(Event::TreeGone(exit)),
-                TreeState::Unknown => {
-                    let left = self.tree.leftovers();
-                    return self.link.send(&Report::ended(End::Lost, left));
-                }
             }
         }
     }
@@ -228,16 +223,14 @@ impl CommandWatch {
     fn settle(&mut self) -> bool {
         let until = Instant::now() + SETTLE;
         loop {
-            if matches!(self.tree.reap(self.shell.as_fd()), TreeState::Gone(_)) {
+            if matches!(self.tree.reap(), TreeState::Gone(_)) {
                 return true;
             }
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 return false;
             }
-            let pause = if self.signals.is_some() { left } else { left.min(CHECK_STOPPING_EVERY) };
-            let mut fds: Vec<PollFd<'_>> = self.signals.iter().map(|fd| PollFd::new(fd, PollFlags::IN)).collect();
-            let _ = poll(&mut fds, Some(&timespec(pause)));
+            let _ = poll(&mut [PollFd::new(&self.signals, PollFlags::IN)], Some(&timespec(left)));
             // Only the end of children matters here, but a request to stop must not be lost.
             for event in self.signal_events() {
                 self.handle(event);
@@ -311,7 +304,6 @@ impl CommandWatch {
         matches!(self.stopping.phase(), Phase::Ended(End::Own(_)))
             && !self.released
             && self.shell_end.is_none()
-            && self.signals.is_some()
             // Another command would inherit the terminal.
             && self.terminal.is_none()
             && !self.link.is_gone()

@@ -3,8 +3,7 @@
 use std::time::Duration;
 
 use bashful_engine::{
-    End, Engine, Exit, Finished, Grace, KeeperForm, KeeperProgram, LeftoverPolicy, Lifetime, Outcome, Reply, Running,
-    StopReason,
+    End, Engine, Exit, Finished, Grace, LeftoverPolicy, Lifetime, Outcome, Reply, Running, StopReason,
 };
 use bashful_testkit::{Place, Starts, WIDE, eventually, finished, output, patient, request, run};
 use rustix::process::{Pid, Signal, kill_process};
@@ -425,34 +424,4 @@ async fn an_environment_too_large_for_the_system_is_refused_with_its_size() {
     asked.env = (0..40).map(|number| (format!("BIG_{number}"), "x".repeat(100_000).into())).collect();
     let error = place.engine().run(asked).await.expect_err("it cannot start").to_string();
     assert!(error.contains("its environment (40"), "{error}");
-}
-
-#[tokio::test]
-async fn a_thread_as_keeper_keeps_what_it_promises_and_says_what_it_does_not() {
-    let mut place = Place::new(PUPPET);
-    place.options.keeper = KeeperProgram::Thread;
-    let promises = place.engine().promises();
-    assert_eq!((promises.keeper, promises.catches_daemons), (KeeperForm::Thread, false));
-    assert!(!promises.survives_own_death && !promises.leftovers_keep_writing);
-
-    let outcome = run(&place.engine(), "echo out; echo err >&2; exit 4").await;
-    assert_eq!((outcome.end, output(&outcome).as_str()), (End::Own(Exit::Code(4)), "out\nerr\n"));
-    let outcome = run(&place.engine(), r#""$PUPPET" hold & echo started"#).await;
-    let left = outcome.leftover.expect("the holder is named");
-    assert_eq!((left.keeper, left.processes.len()), (None, 1));
-    send(left.processes[0].pid, Signal::KILL);
-    place.check_nothing_survives();
-}
-
-#[test]
-fn a_thread_as_keeper_stops_the_tree_too() {
-    for script in [
-        r#"setsid "$PUPPET" make ready hold & "$PUPPET" hold"#,
-        r#""$PUPPET" newgroup make ready hold & "$PUPPET" hold"#,
-        r#"("$PUPPET" make ready hold &); "$PUPPET" hold"#,
-    ] {
-        let mut place = Place::new(PUPPET);
-        place.options.keeper = KeeperProgram::Thread;
-        check_cancelled_in(&place, script, TERMINATED);
-    }
 }

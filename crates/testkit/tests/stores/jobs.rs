@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 use bashful_engine::{
     ByteSize, ControlError, CreateJobError, End, Exit, Followed, GetJobError, Grace, Input, JobKind, JobLimits,
     JobPart, JobRecord, JobState, JobStore, KeeperProgram, LeftoverPolicy, Lifetime, RemoveJobError, Reply, Request,
-    RunError, SendError, StartError, Stop, StopReason,
+    RunError, SendError, Stop, StopReason, error_chain,
 };
 use bashful_testkit::{Place, Starts, WIDE, eventually, patient, request, run};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
@@ -485,12 +485,16 @@ async fn many_who_list_start_and_sweep_at_once_never_see_half_a_record() {
 }
 
 #[tokio::test]
-async fn a_thread_as_keeper_cannot_keep_a_job_and_says_so() {
+async fn a_program_that_is_no_keeper_runs_nothing_and_is_told_what_to_call() {
     let mut place = Place::new(PUPPET);
-    place.options.keeper = KeeperProgram::Thread;
-    let refused = place.engine().started_job(request("true")).await;
-    assert!(matches!(refused, Err(RunError::Start(StartError::NoKeeper))), "{refused:?}");
+    place.options.keeper = KeeperProgram::This;
+    let engine = place.engine();
+    let advice = "call `bashful_engine::keeper_main()` first in its `main`";
+    let refused = error_chain(&engine.started_job(request("true")).await.expect_err("no keeper"));
+    assert!(refused.contains(advice), "{refused}");
     assert_eq!(store(&place).list().expect("a list"), []);
+    let refused = error_chain(&engine.run(request("true")).await.expect_err("no keeper"));
+    assert!(refused.contains(advice), "{refused}");
 }
 
 #[tokio::test]

@@ -96,7 +96,7 @@ fn acpx_runs_a_command_in_its_terminal() {
     let frames = frames(&[], "echo hello; exit 3");
     let (last, reason) = ended(&frames);
     assert_eq!((last["status"].as_str(), reason), (Some("failed"), "end_turn"));
-    assert_eq!(last["rawOutput"]["exit_code"], 3);
+    assert_eq!(last["rawOutput"]["exit_code"], 3, "{last}");
     for method in ["terminal/create", "terminal/wait_for_exit", "terminal/release"] {
         assert!(has_request(&frames, method), "{method}: {frames:?}");
     }

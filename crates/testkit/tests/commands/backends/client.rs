@@ -194,6 +194,7 @@ async fn a_command_that_wants_what_only_this_machine_has_stays_here() {
         (Request { session: SessionName::new("s").ok(), ..request("echo a") }, desk.caller()),
         (Request { lines: Lines::of(one, None), ..request("echo a") }, desk.caller()),
         (request("echo a"), Caller { listener: Some(listener), ..desk.caller() }),
+        (request("echo a"), Caller { waiting: Waiting::WithPatience(soon_enough), ..desk.caller() }),
         (request("echo a"), Caller { waiting: Waiting::BeforeTimeout(soon_enough), ..desk.caller() }),
         (request("echo a"), Caller { waiting: Waiting::InBackground, ..desk.caller() }),
     ];
@@ -209,8 +210,7 @@ async fn a_command_that_wants_what_only_this_machine_has_stays_here() {
         }
     }
     assert_eq!(desk.counts(), (0, 0, 0));
-    let patient = Caller { waiting: Waiting::WithPatience(soon_enough), ..desk.caller() };
-    let shared = Caller { shared_session: SessionName::new("shared").ok(), ..patient };
+    let shared = Caller { shared_session: SessionName::new("shared").ok(), ..desk.caller() };
     soon(engine.call(request("x=1; seq 9 | head -n 1"), shared)).await.expect("it starts");
     assert_eq!(desk.counts(), (1, 0, 1));
     assert!(desk.client.terminals.created()[0].args[1].contains("| head -n 1"), "the client cuts from the beginning");
@@ -414,21 +414,4 @@ async fn updates_name_the_terminal_from_the_first_on() {
     let (answer, seen) = soon(async { tokio::join!(toolbox.call("bash", arguments, caller), watching) }).await;
     assert_eq!(answer.expect("a tool").conclusion, Conclusion::Result);
     assert!(seen.len() >= 2 && seen.iter().all(|id| id == "term_1"), "{seen:?}");
-}
-
-#[tokio::test]
-async fn a_command_that_outlives_the_patience_is_told_as_running_there() {
-    let desk = Desk::new();
-    for dialect in [Dialect::NATIVE, Dialect::PI] {
-        let toolbox = desk.toolbox(dialect);
-        let caller = ToolCaller { patience: Some(Patience(Duration::from_millis(400))), ..desk.tool_caller() };
-        let arguments = json!({ "command": "echo begun; until [ -e go ]; do sleep 0.01; done" });
-        let answer = soon(toolbox.call("bash", arguments, caller)).await.expect("a tool");
-        assert!(answer.text.contains("s, in the client's terminal term_"), "{}", answer.text);
-        assert_eq!((answer.is_error, answer.conclusion), (false, Conclusion::Result));
-    }
-    assert_eq!(desk.counts(), (2, 0, 0));
-    std::fs::write(desk.place.path().join("go"), "").expect("a file");
-    // Nobody waits for them, and they are released all the same.
-    desk.counts_become((2, 0, 2)).await;
 }

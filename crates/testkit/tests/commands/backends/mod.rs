@@ -11,8 +11,8 @@ use std::time::Duration;
 
 use bashful_engine::{
     Backend, ByteSize, CLIENT_OUTPUT_LIMIT, Caller, Cleaning, ClientBackend, Clip, End, Engine, Exit, Grace,
-    KeeperForm, KeeperProgram, Lifetime, Live, PlanError, Promises, Redacted, Reply, Request, RunError, Running,
-    SessionName, StartError, StopReason, Streams, Window,
+    KeeperForm, Lifetime, Live, PlanError, Promises, Redacted, Reply, Request, RunError, Running, SessionName,
+    StartError, StopReason, Streams, Window,
 };
 use bashful_testkit::{Place, ProcessTerminals, Starts, WIDE, eventually, output, patient, request, run};
 use plain::Plain;
@@ -29,12 +29,6 @@ struct World {
 impl World {
     fn with_processes() -> Self {
         Self { place: Place::new(PUPPET), backend: None }
-    }
-
-    fn with_threads() -> Self {
-        let mut world = Self::with_processes();
-        world.place.options.keeper = KeeperProgram::Thread;
-        world
     }
 
     fn outside(backend: Plain) -> Self {
@@ -104,7 +98,6 @@ fn soon<T>(future: impl Future<Output = T>) -> impl Future<Output = T> {
 macro_rules! contract {
     ($($promise:ident,)*) => {
         mod processes { $(#[tokio::test] async fn $promise() { super::$promise(super::World::with_processes()).await; })* }
-        mod threads { $(#[tokio::test] async fn $promise() { super::$promise(super::World::with_threads()).await; })* }
         mod client_terminals {
             $(#[tokio::test] async fn $promise() { super::$promise(super::World::of_client()).await; })*
         }
@@ -306,17 +299,10 @@ async fn a_command_outlasts_its_call_as_a_job_or_the_call_waits_and_says_why(wor
     };
     let (reply, ()) = soon(async { tokio::join!(calling, letting_go) }).await;
     let reply = reply.expect("it starts");
-    if let Reply::LeftWithClient(left) = reply {
-        assert_eq!(&*left.terminal_id, "term_1");
-        return world.check_is_stopped();
-    }
     let Reply::Finished(finished) = reply else { panic!("it was not waited for") };
     assert_eq!(output(&finished.outcome), "begun\ndone\n");
-    let why = match engine.promises().keeper {
-        KeeperForm::Backend => "this backend does not support that",
-        _ => "it has no keeper process, and a thread would end with this program",
-    };
-    let notice = format!("could not move it to the background ({why}), so this call waited until it ended");
+    let notice =
+        "could not move it to the background (this backend does not support that), so this call waited until it ended";
     assert_eq!(finished.notices.iter().map(Redacted::as_str).collect::<Vec<_>>(), [notice]);
     assert!(!world.place.path().join("jobs/1").exists(), "a job was written down that is none");
 }
@@ -332,8 +318,7 @@ async fn a_background_job_starts_or_is_refused_with_the_reason(world: World) {
             assert_eq!(job.end(), Some(End::Own(Exit::Code(3))));
             soon(jobs.wait_until_gone(job.id)).await.expect("a record");
         }
-        (KeeperForm::Thread, Err(RunError::Start(StartError::NoKeeper)))
-        | (KeeperForm::Backend, Err(RunError::Start(StartError::JobsUnsupported))) => {
+        (KeeperForm::Backend, Err(RunError::Start(StartError::JobsUnsupported))) => {
             assert!(!world.place.path().join("jobs/1").exists(), "a job was written down that is none");
         }
         (keeper, started) => panic!("{keeper:?}: {started:?}"),
@@ -349,8 +334,7 @@ async fn a_session_keeps_its_shell_or_is_refused_with_the_reason(world: World) {
             let reply = soon(engine.run(in_session("echo $x"))).await.expect("it starts");
             assert_eq!(output(&reply.finished().expect("it is over")), "kept\n");
         }
-        (KeeperForm::Thread, Err(RunError::Start(StartError::NoKeeperForSession)))
-        | (KeeperForm::Backend, Err(RunError::Start(StartError::SessionsUnsupported))) => {}
+        (KeeperForm::Backend, Err(RunError::Start(StartError::SessionsUnsupported))) => {}
         (keeper, first) => panic!("{keeper:?}: {first:?}"),
     }
 }

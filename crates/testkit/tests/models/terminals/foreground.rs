@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use bashful_engine::{
-    AttendedTerminal, Caller, End, Engine, Exit, Grace, InputWait, KeeperProgram, Lifetime, Outcome, Reply, Request,
-    RunError, StartError, StopReason, TerminalSize, TypeError,
+    AttendedTerminal, Caller, End, Engine, Exit, Grace, InputWait, Lifetime, Outcome, Reply, Request, RunError,
+    StopReason, TerminalSize, TypeError,
 };
 use bashful_testkit::{Place, WIDE, eventually};
 use tokio::sync::oneshot;
@@ -286,16 +286,6 @@ fn control_s_does_not_stop_the_output() {
         std::fs::write(place.path().join("go"), "").expect("it is written");
         let outcome = attended.end().await;
         assert!(outcome.output.text().ends_with("3000\n"));
-    });
-}
-
-#[test]
-fn a_program_without_a_keeper_process_has_no_terminals() {
-    block_on(async {
-        let mut place = Place::new(PUPPET);
-        place.options.keeper = KeeperProgram::Thread;
-        let refused = place.engine().run(at_terminal("echo hi")).await;
-        assert!(matches!(refused, Err(RunError::Start(StartError::NoKeeperForTerminal))), "{refused:?}");
     });
 }
 

@@ -1,6 +1,6 @@
 //! Rc files that go wrong: the snapshot is right or there is none, somebody is told once, and the command runs.
 
-use bashful_engine::{KeeperProgram, NoSnapshot};
+use bashful_engine::NoSnapshot;
 use bashful_testkit::Place;
 
 use super::{hasty_home, home, says, says_waiting, why_not, working};
@@ -241,14 +241,6 @@ async fn an_rc_file_that_is_none_is_told() {
     // Opening a pipe that nobody writes to would take for ever.
     rustix::fs::mkfifoat(rustix::fs::CWD, place.path().join(".bashrc"), rustix::fs::Mode::RWXU).expect("a pipe");
     assert!(matches!(why_not(&engine).await, Some(NoSnapshot::Unreadable { .. })));
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_host_without_keepers_reads_no_rc_files() {
-    let mut place = home("touch ~/read\n");
-    place.options.keeper = KeeperProgram::Thread;
-    assert_eq!(why_not(&place.engine()).await, Some(NoSnapshot::NoKeeper));
-    assert!(!place.path().join("read").exists());
 }
 
 #[tokio::test(flavor = "multi_thread")]
