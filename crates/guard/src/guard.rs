@@ -9,9 +9,9 @@ use crate::marks;
 use crate::rules::{self, OwnRule, RuleError};
 use crate::walk::ScriptWalk;
 
-/// The longest script that is judged, in bytes: files written by here-documents are in scripts, and time is linear in
-/// their length. Longer ones are for a person to look at.
-pub const LONGEST_SCRIPT: usize = 1 << 20;
+/// The longest script that is judged, in bytes: the length up to which the parser answers for its time. Longer scripts are
+/// for a person to look at.
+pub const LONGEST_SCRIPT: usize = bashful_bash::LONGEST_SCRIPT;
 
 /// The setting of a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

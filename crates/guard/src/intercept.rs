@@ -6,10 +6,10 @@ use serde::Serialize;
 
 use crate::guard::{Guard, Prelude};
 use crate::marks::{readable, without_marks};
-use crate::syntax::ast::SourceExtent;
 use crate::text_rule::TextRule;
 use crate::walk::ScriptWalk;
 use crate::walk::trail::CommandWatch;
+use bashful_bash::ast::SourceExtent;
 
 /// A command that the script would run by itself, outside of substitutions.
 #[derive(Debug, Clone, Default)]

@@ -34,7 +34,6 @@ mod marks;
 mod pattern;
 mod rules;
 mod sequence;
-mod syntax;
 mod text_rule;
 mod walk;
 
@@ -43,7 +42,4 @@ pub use guard::{Guard, LONGEST_SCRIPT, Policy, Prelude, Setting};
 pub use intercept::{Interception, Interceptor};
 pub use rules::{BUILT_IN, Rule, RuleError};
 pub use sequence::{Sequence, SequencedCommand};
-pub use syntax::mention::mentioned_names;
-pub use syntax::opening::{Opening, OpeningKind};
-pub use syntax::outline::{LastStage, Leading, Outline, PlainWord, Quoting, Stretch};
 pub use text_rule::{ExpressionError, TextRule};

@@ -43,15 +43,12 @@ pub(crate) const MADE: char = '\u{10F00C}';
 pub(crate) const FIRST_SOURCE: char = '\u{10F010}';
 pub(crate) const LAST_SOURCE: char = '\u{10F01F}';
 
-const FIRST: char = '\u{10F000}';
-const LAST: char = LAST_SOURCE;
-
 /// The stand-in for a mark that a script contains: as long, and never a mark.
 const STAND_IN: &str = "\u{10FFFD}";
 
 /// True if this is a mark.
 pub(crate) fn is_mark(letter: char) -> bool {
-    (FIRST..=LAST).contains(&letter)
+    bashful_bash::MARKS.contains(&letter)
 }
 
 /// True if the text may have a mark. Every mark begins with the same byte, which is rare in other text and quick to find.
@@ -130,6 +127,6 @@ mod tests {
         let cleaned = without_marks(&script);
         assert!(!cleaned.contains(is_mark));
         assert_eq!(cleaned.len(), script.len(), "spans stay true");
-        assert!((FIRST..=LAST).all(|mark| has_mark(&mark.to_string())));
+        assert!(bashful_bash::MARKS.into_iter().all(|mark| has_mark(&mark.to_string())));
     }
 }

@@ -6,11 +6,11 @@
 use crate::guard::{Guard, LONGEST_SCRIPT, Prelude};
 use crate::intercept::ResolvedCommand;
 use crate::marks::{NAME, SOME, UNKNOWN, is_vague, readable, without_marks};
-use crate::syntax::Parser;
-use crate::syntax::ast::{Pipeline, Redirect, RedirectKind, ShellCommand, ShellWord, SimpleCommand};
 use crate::walk::ScriptWalk;
 use crate::walk::files::base_name;
 use crate::walk::trail::CommandWatch;
+use bashful_bash::Parser;
+use bashful_bash::ast::{Pipeline, Redirect, RedirectKind, ShellCommand, ShellWord, SimpleCommand};
 
 /// Builtins that the walk takes for declarations before they are commands. None of them writes anything.
 const DECLARATIONS: [&str; 5] = ["declare", "typeset", "local", "export", "readonly"];
@@ -82,7 +82,10 @@ fn assigned_names(simple: &SimpleCommand) -> Vec<String> {
 fn simple_commands(script: &str) -> Option<Vec<SimpleCommand>> {
     let mut parser = Parser::new(script);
     let mut simples = Vec::new();
-    while let Some(line) = parser.line().ok()? {
+    while let Some((line, fault)) = parser.line_or_fault().ok()? {
+        if fault.is_some() {
+            return None;
+        }
         for item in line.items {
             if item.background {
                 return None;

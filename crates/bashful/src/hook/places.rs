@@ -3,8 +3,8 @@
 use std::error::Error;
 use std::path::{Path, PathBuf};
 
+use bashful_bash::{Opening, OpeningKind};
 use bashful_dialect::shell_quoted;
-use bashful_guard::{Opening, OpeningKind};
 use serde_json::{Value, json};
 
 use super::Agent;

@@ -3,7 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-use bashful_guard::{Outline, PlainWord};
+use bashful_bash::{Outline, PlainWord};
 
 use super::{ScriptEdit, apply, quotable};
 use crate::Options;

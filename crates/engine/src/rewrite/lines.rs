@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU64;
 
-use bashful_guard::{Outline, PlainWord};
+use bashful_bash::{Outline, PlainWord};
 
 use super::{ScriptEdit, apply, quotable};
 use crate::request::{Lines, Script, ScriptError};

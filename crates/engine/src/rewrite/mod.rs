@@ -19,7 +19,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use bashful_guard::Outline;
+use bashful_bash::Outline;
 use thiserror::Error;
 
 pub use scheme::{ArtifactUrls, JobUrls, LocalUrls, Scheme, SkillUrls, UrlError, UrlFile};

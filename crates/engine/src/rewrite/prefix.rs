@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 
-use bashful_guard::{Opening, OpeningKind};
+use bashful_bash::{Opening, OpeningKind};
 
 use super::{ScriptEdit, quotable};
 

@@ -11,7 +11,7 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use bashful_guard::{Outline, Quoting, Stretch};
+use bashful_bash::{Outline, Quoting, Stretch};
 use memchr::memmem;
 
 use super::{Rewriting, ScriptEdit, quotable};

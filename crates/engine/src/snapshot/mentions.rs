@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
-use bashful_guard::mentioned_names;
+use bashful_bash::mentioned_names;
 
 /// Most bytes of definitions that are judged with a script: the guard has a budget.
 const AT_MOST: usize = 64 * 1024;

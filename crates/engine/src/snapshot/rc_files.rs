@@ -11,7 +11,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use bashful_guard::Outline;
+use bashful_bash::Outline;
 use rustix::fs::OFlags;
 
 use crate::environment::Environment;

@@ -3,9 +3,9 @@
 //! An operand that is not known makes the result unknown. The rest of the expression is read all the same, because it may assign.
 
 use crate::marks::{SOME, is_mark};
-use crate::syntax::ast::{ShellWord, WordPiece};
 use crate::walk::ScriptWalk;
 use crate::walk::state::ShellValue;
+use bashful_bash::ast::{ShellWord, WordPiece};
 
 /// The longest expression that is evaluated, in bytes.
 const LONGEST: usize = 1024;

@@ -1,6 +1,6 @@
 //! Brace expansion: `{a,b}`, `{1..9}`, and the options of `@(a|b)`, which are treated alike.
 
-use crate::syntax::ast::{ShellWord, WordPiece};
+use bashful_bash::ast::{ShellWord, WordPiece};
 
 /// The most words that one word may become.
 const MOST_WORDS: usize = 1024;

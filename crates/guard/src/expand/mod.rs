@@ -11,10 +11,10 @@ pub(crate) use param::unescape_all;
 use std::rc::Rc;
 
 use crate::marks::{HOME, ONE, SET, SOME, STAR, TREE, UNKNOWN, is_wild};
-use crate::syntax::ast::{List, Redirect, ShellCommand, ShellWord, WordPiece};
 use crate::walk::ScriptWalk;
 use crate::walk::files::FRESH_DIRECTORY;
 use crate::walk::state::DIRECTORY;
+use bashful_bash::ast::{List, Redirect, ShellCommand, ShellWord, WordPiece};
 
 /// The treatment of the text of an expansion: whether it is quoted, and whether it is split.
 #[derive(Debug, Clone, Copy)]

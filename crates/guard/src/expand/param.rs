@@ -3,10 +3,10 @@
 use crate::expand::{ExpandMode, FieldList};
 use crate::marks::{HOME, REPO, SOME, START, UNKNOWN, has_mark, is_vague, is_wild};
 use crate::pattern;
-use crate::syntax::ast::{Anchor, Index, Param, ParamChange, ShellWord, WordPiece};
-use crate::syntax::unescape;
 use crate::walk::ScriptWalk;
 use crate::walk::state::{DIRECTORY, ShellState, ShellValue, in_order_of_bash};
+use bashful_bash::ast::{Anchor, Index, Param, ParamChange, ShellWord, WordPiece};
+use bashful_bash::unescape;
 
 /// The longest text in which a pattern is looked for at every place, in bytes.
 const LONGEST_REPLACED: usize = 512;
@@ -94,9 +94,7 @@ impl ScriptWalk<'_> {
         match text.strip_suffix(']').and_then(|text| text.split_once('[')) {
             Some((name, "@")) => (name.to_owned(), Some(Index::All)),
             Some((name, "*")) => (name.to_owned(), Some(Index::Joined)),
-            Some((name, index)) => {
-                (name.to_owned(), Some(Index::At(crate::syntax::literal_word(index, self.trail.extent))))
-            }
+            Some((name, index)) => (name.to_owned(), Some(Index::At(ShellWord::quoted(index, self.trail.extent)))),
             None => (text.to_owned(), None),
         }
     }

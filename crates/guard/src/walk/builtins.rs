@@ -288,7 +288,7 @@ impl ScriptWalk<'_> {
     /// A declaration whose words have been expanded already, as behind `builtin`.
     fn declare_fields(&mut self, name: &str, arguments: &[String]) {
         let extent = self.trail.extent;
-        let words: Vec<_> = arguments.iter().map(|text| crate::syntax::literal_word(text, extent)).collect();
+        let words: Vec<_> = arguments.iter().map(|text| bashful_bash::ast::ShellWord::quoted(text, extent)).collect();
         self.declare(name, &words);
     }
 

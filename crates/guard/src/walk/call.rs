@@ -6,13 +6,13 @@ use crate::intercept::ResolvedCommand;
 use crate::marks::{ONE, SET, SOME, STAR, UNKNOWN, is_vague, readable};
 use crate::pattern;
 use crate::rules;
-use crate::syntax::ast::{Assign, AssignedValue, Element, Redirect, SimpleCommand};
 use crate::walk::files::base_name;
 use crate::walk::interest::interest;
 use crate::walk::state::ShellValue;
 use crate::walk::variables::CallKey;
 use crate::walk::world::LocalVariable;
 use crate::walk::{Flow, MOST_RECURSION, ScriptWalk};
+use bashful_bash::ast::{Assign, AssignedValue, Element, Redirect, SimpleCommand};
 
 /// Programs that a glob in the place of a command may mean: the ones that the rules and the resolver care about.
 const BY_GLOB: [&str; 14] = [
@@ -42,7 +42,7 @@ impl ScriptWalk<'_> {
         if let Some((name, text)) = self.alias_text(simple) {
             return self.run_alias(&name, &text);
         }
-        if let Some(kind) = simple.words.first().and_then(crate::syntax::ast::ShellWord::literal)
+        if let Some(kind) = simple.words.first().and_then(bashful_bash::ast::ShellWord::literal)
             && matches!(kind.as_str(), "declare" | "typeset" | "local" | "export" | "readonly")
             && !self.world.shell.functions.contains_key(&kind)
         {
@@ -146,7 +146,7 @@ impl ScriptWalk<'_> {
         // An alias that ends in a blank lets the next word be one, too.
         let (mut text, mut taken) = (text, 1);
         while text.ends_with([' ', '\t'])
-            && let Some(name) = simple.words.get(taken).and_then(crate::syntax::ast::ShellWord::plain)
+            && let Some(name) = simple.words.get(taken).and_then(bashful_bash::ast::ShellWord::plain)
             && let Some((more, _)) = self.world.shell.aliases.get(name)
         {
             text.push_str(more);
@@ -349,7 +349,7 @@ impl ScriptWalk<'_> {
         self.program_call(&name, &words)
     }
 
-    fn call_function(&mut self, body: &Rc<crate::syntax::ast::ShellCommand>, words: Vec<String>) -> Flow {
+    fn call_function(&mut self, body: &Rc<bashful_bash::ast::ShellCommand>, words: Vec<String>) -> Flow {
         let mut words = words.into_iter();
         let name = words.next().unwrap_or_default();
         let levels = self.world.calls.iter().filter(|open| **open == name).count();

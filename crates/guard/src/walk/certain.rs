@@ -9,9 +9,9 @@
 
 use crate::marks::{HOME, ONE, SET, STAR, START, has_mark, is_mark, is_vague};
 use crate::pattern;
-use crate::syntax::ast::{CaseArm, ShellWord, WordPiece};
 use crate::walk::files::normalized;
 use crate::walk::{Flow, ScriptWalk};
+use bashful_bash::ast::{CaseArm, ShellWord, WordPiece};
 
 /// The outcome of commands, as far as it is certain.
 #[derive(Debug, Default)]

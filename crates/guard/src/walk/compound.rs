@@ -1,12 +1,12 @@
 //! Lists, pipelines and branches.
 
 use crate::marks::{STAR, UNKNOWN};
-use crate::syntax::ast::{
-    AndOrList, CaseArm, Compound, Joint, List, Pipeline, Redirect, RedirectKind, ShellCommand, ShellWord,
-};
 use crate::walk::narrow::Comparison;
 use crate::walk::state::{LeftDirectory, ShellState, ShellValue};
 use crate::walk::{Flow, ScriptWalk};
+use bashful_bash::ast::{
+    AndOrList, CaseArm, Compound, Joint, List, Pipeline, Redirect, RedirectKind, ShellCommand, ShellWord,
+};
 
 impl ScriptWalk<'_> {
     pub(crate) fn run_list(&mut self, list: &List) -> Flow {

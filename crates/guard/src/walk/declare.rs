@@ -3,10 +3,10 @@
 use std::rc::Rc;
 
 use crate::marks::is_mark;
-use crate::syntax::ast::{ShellWord, WordPiece};
 use crate::walk::ScriptWalk;
 use crate::walk::state::ShellValue;
 use crate::walk::world::LocalVariable;
+use bashful_bash::ast::{ShellWord, WordPiece};
 
 impl ScriptWalk<'_> {
     /// Declares the variables that the words after `kind` name.

@@ -1,8 +1,8 @@
 //! Text in which bash describes its own state, so that it can be run again: `declare -f`, `declare -p`, `alias -p`.
 
-use crate::syntax::ast::ShellCommand;
 use crate::walk::ScriptWalk;
 use crate::walk::state::ShellValue;
+use bashful_bash::ast::ShellCommand;
 
 impl ScriptWalk<'_> {
     /// The definition of a function, as the script has written it. bash prints other blanks and the same commands.

@@ -1,9 +1,9 @@
 //! Places that the parser did not understand, as findings.
 
 use crate::rules::NOT_UNDERSTOOD;
-use crate::syntax::ast::SourceExtent;
-use crate::syntax::{ParseFault, Parser};
 use crate::walk::ScriptWalk;
+use bashful_bash::ast::SourceExtent;
+use bashful_bash::{ParseFault, Parser};
 
 /// More places say nothing new: one fault makes others.
 const MOST_FAULTS: usize = 3;
@@ -23,7 +23,7 @@ impl ScriptWalk<'_> {
         if known >= MOST_FAULTS {
             return;
         }
-        let before = std::mem::replace(&mut self.trail.extent, parser.fault_extent(fault));
+        let before = std::mem::replace(&mut self.trail.extent, fault_extent(parser, fault));
         let message = format!("{}: {}", NOT_UNDERSTOOD.message, described(parser, fault, is_script));
         self.report(NOT_UNDERSTOOD.name, NOT_UNDERSTOOD.level, &message, NOT_UNDERSTOOD.alternative);
         self.trail.extent = before;
@@ -49,10 +49,8 @@ fn described(parser: &Parser<'_>, fault: &ParseFault, is_script: bool) -> String
     format!("{}: unexpected `{word}`", place(fault.at))
 }
 
-impl Parser<'_> {
-    /// The part of the script that a fault is about: one line at most.
-    fn fault_extent(&self, fault: &ParseFault) -> SourceExtent {
-        let line = self.source().get(fault.start..).and_then(|rest| rest.lines().next()).unwrap_or("");
-        self.extent_of(fault.start, fault.start + line.len())
-    }
+/// The part of the script that a fault is about: one line at most.
+fn fault_extent(parser: &Parser<'_>, fault: &ParseFault) -> SourceExtent {
+    let line = parser.source().get(fault.start..).and_then(|rest| rest.lines().next()).unwrap_or("");
+    parser.extent_of(fault.start, fault.start + line.len())
 }

@@ -5,9 +5,9 @@ use std::rc::Rc;
 
 use crate::marks::{self, HOME, REPO, START, UNKNOWN};
 use crate::rules;
-use crate::syntax::ast::List;
 use crate::walk::ScriptWalk;
 use crate::walk::state::DIRECTORY;
+use bashful_bash::ast::List;
 
 /// The longest path, in bytes. Linux has no longer ones, and a script that goes down for ever would make one.
 const LONGEST_PATH: usize = 4096;

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use crate::marks::{UNKNOWN, readable};
-use crate::syntax::ast::{ShellCommand, SourceExtent};
 use crate::walk::ScriptWalk;
 use crate::walk::state::ShellState;
+use bashful_bash::ast::{ShellCommand, SourceExtent};
 
 /// The number of arguments that a definition is called with. All of them are unknown.
 const ARGUMENTS: usize = 4;

@@ -202,7 +202,7 @@ fn string(letters: &[char], start: usize) -> (String, usize) {
         }
         if letter == '\\' {
             let rest: String = letters.iter().skip(at + 1).take(9).collect();
-            let (taken, decoded) = crate::syntax::unescape(&rest, true);
+            let (taken, decoded) = bashful_bash::unescape(&rest, true);
             if taken > 0 {
                 text.extend(decoded);
                 at += 1 + rest.get(..taken).unwrap_or("").chars().count();

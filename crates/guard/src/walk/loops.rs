@@ -1,10 +1,10 @@
 //! Loops.
 
 use crate::marks::{HOME, START, UNKNOWN, is_mark};
-use crate::syntax::ast::{List, ShellWord, WordPiece};
 use crate::walk::interest::interest;
 use crate::walk::state::{ShellState, ShellValue};
 use crate::walk::{Flow, ScriptWalk};
+use bashful_bash::ast::{List, ShellWord, WordPiece};
 
 /// The most values of a `for` loop that may repeat.
 const MOST_ROUNDS: usize = 64;

@@ -53,8 +53,8 @@ use std::rc::Rc;
 
 use crate::guard::{Guard, Prelude};
 use crate::marks::UNKNOWN;
-use crate::syntax::Parser;
-use crate::syntax::ast::List;
+use bashful_bash::Parser;
+use bashful_bash::ast::List;
 
 use budget::WalkBudget;
 use trail::Trail;

@@ -4,9 +4,9 @@
 //! had no other has some other value then.
 
 use crate::marks::{alive, is_wild};
-use crate::syntax::ast::{Compound, List, Param, ParamChange, Pipeline, ShellCommand, ShellWord, WordPiece};
 use crate::walk::ScriptWalk;
 use crate::walk::state::ShellValue;
+use bashful_bash::ast::{Compound, List, Param, ParamChange, Pipeline, ShellCommand, ShellWord, WordPiece};
 
 /// A comparison of a variable with a text.
 #[derive(Debug, Clone, PartialEq, Eq)]

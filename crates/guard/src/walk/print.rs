@@ -98,7 +98,7 @@ fn once(format: &str, values: &mut std::slice::Iter<'_, String>, out: &mut Strin
                 rest = after;
                 continue;
             }
-            let (taken, decoded) = crate::syntax::unescape(rest, false);
+            let (taken, decoded) = bashful_bash::unescape(rest, false);
             // A NUL separates words for `xargs -0`; it is kept as such.
             out.push(decoded.unwrap_or('\0'));
             rest = rest.get(taken..).unwrap_or("");

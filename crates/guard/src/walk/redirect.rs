@@ -3,9 +3,9 @@
 use std::rc::Rc;
 
 use crate::marks::{SOME, UNKNOWN};
-use crate::syntax::ast::{List, Redirect, RedirectKind};
 use crate::walk::state::ShellValue;
 use crate::walk::{Flow, ScriptWalk};
+use bashful_bash::ast::{List, Redirect, RedirectKind};
 
 /// The input and the outputs of one command, after its redirections.
 #[derive(Debug, Default)]

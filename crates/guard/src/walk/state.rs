@@ -10,9 +10,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
 
 use crate::marks::{HOME, PARENT, SOME, START, UNKNOWN};
-use crate::syntax::ast::ShellCommand;
 use crate::walk::interest::interest_of;
 use crate::walk::traps::Trap;
+use bashful_bash::ast::ShellCommand;
 
 /// The most other values that a variable keeps after branches meet.
 const MOST_VALUES: usize = 6;

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use crate::finding::{Finding, Level};
 use crate::intercept::ResolvedCommand;
-use crate::syntax::ast::SourceExtent;
+use bashful_bash::ast::SourceExtent;
 
 /// More findings say nothing new.
 const MOST_FINDINGS: usize = 64;

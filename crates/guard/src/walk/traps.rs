@@ -4,10 +4,10 @@
 //! run where it does so as well: they may change variables that later commands read.
 
 use crate::marks::is_mark;
-use crate::syntax::ast::SourceExtent;
 use crate::walk::builtins::after_options;
 use crate::walk::state::ShellValue;
 use crate::walk::{Flow, ScriptWalk};
+use bashful_bash::ast::SourceExtent;
 
 /// An action, and when it runs.
 #[derive(Debug, Clone)]

@@ -2,9 +2,9 @@
 //!
 //! The rest of the script need not parse: bash runs the first line before it reads the next.
 
+use super::LONGEST_SCRIPT;
 use super::Parser;
 use super::ast::{ShellCommand, SimpleCommand};
-use crate::guard::LONGEST_SCRIPT;
 
 /// Reserved words that begin a command. `{` is missing because it begins a group.
 const RESERVED: [&str; 11] = ["!", "[[", "case", "coproc", "for", "function", "if", "select", "time", "until", "while"];
@@ -45,7 +45,7 @@ impl<'a> Opening<'a> {
     /// Finds the first command of a script.
     ///
     /// ```
-    /// use bashful_guard::{Opening, OpeningKind};
+    /// use bashful_bash::{Opening, OpeningKind};
     ///
     /// let opening = Opening::of("# build\nFOO=1 make");
     /// assert_eq!((opening.at, opening.kind), (8, OpeningKind::Assignment));

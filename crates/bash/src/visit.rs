@@ -136,7 +136,7 @@ fn in_change<'t>(change: &'t ParamChange, see: &mut dyn FnMut(&'t SimpleCommand)
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::syntax::lines;
+    use crate::lines;
 
     #[test]
     fn commands_are_found_wherever_bash_would_run_them() {

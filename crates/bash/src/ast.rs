@@ -5,64 +5,90 @@ use std::rc::Rc;
 
 /// A part of a source text, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct SourceExtent {
-    pub(crate) start: usize,
-    pub(crate) end: usize,
+pub struct SourceExtent {
+    /// The first byte.
+    pub start: usize,
+    /// The byte behind the last one.
+    pub end: usize,
 }
 
 /// Commands one after another.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct List {
-    pub(crate) items: Vec<AndOrList>,
+pub struct List {
+    /// In the order of the script; `;`, `&` or a newline stands between them.
+    pub items: Vec<AndOrList>,
 }
 
 /// Pipelines joined by `&&` and `||`.
 #[derive(Debug, Clone)]
-pub(crate) struct AndOrList {
-    pub(crate) first: Pipeline,
-    pub(crate) rest: Vec<(Joint, Pipeline)>,
+pub struct AndOrList {
+    /// The pipeline that always runs.
+    pub first: Pipeline,
+    /// The others, each with the operator before it.
+    pub rest: Vec<(Joint, Pipeline)>,
     /// True if a line ends behind one of the operators.
-    pub(crate) spans_lines: bool,
-    pub(crate) background: bool,
+    pub spans_lines: bool,
+    /// True if `&` follows, so that the shell does not wait for the list.
+    pub background: bool,
 }
 
 /// The operator between two pipelines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Joint {
+pub enum Joint {
+    /// `&&`
     And,
+    /// `||`
     Or,
 }
 
 /// Commands that run at the same time, each reading the output of the one before.
 #[derive(Debug, Clone)]
-pub(crate) struct Pipeline {
-    pub(crate) stages: Vec<ShellCommand>,
+pub struct Pipeline {
+    /// At least one.
+    pub stages: Vec<ShellCommand>,
     /// The signs between the stages: one less than stages.
-    pub(crate) pipes: Vec<PipeSign>,
+    pub pipes: Vec<PipeSign>,
     /// True if `!` or `time` stands before it.
-    pub(crate) prefixed: bool,
-    pub(crate) extent: SourceExtent,
+    pub prefixed: bool,
+    /// From `!`, `time` or the first stage to the end of the last stage.
+    pub extent: SourceExtent,
 }
 
 /// `|` or `|&`.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct PipeSign {
-    pub(crate) extent: SourceExtent,
+pub struct PipeSign {
+    /// The place of the sign alone.
+    pub extent: SourceExtent,
     /// True if it takes standard error too.
-    pub(crate) both: bool,
+    pub both: bool,
 }
 
 /// One stage of a pipeline.
 #[derive(Debug, Clone)]
-pub(crate) enum ShellCommand {
+pub enum ShellCommand {
+    /// A builtin, a function or a program with its arguments, or assignments alone.
     Simple(SimpleCommand),
-    Compound { body: Box<Compound>, redirects: Vec<Redirect>, extent: SourceExtent },
-    Function { name: String, body: Rc<ShellCommand> },
+    /// `if … fi > file` and the like.
+    Compound {
+        /// The command without its redirections.
+        body: Box<Compound>,
+        /// The redirections of all commands in it.
+        redirects: Vec<Redirect>,
+        /// From the keyword to the last redirection.
+        extent: SourceExtent,
+    },
+    /// `name() { …; }`
+    Function {
+        /// The name as it is spelled.
+        name: String,
+        /// A compound command.
+        body: Rc<ShellCommand>,
+    },
 }
 
 impl ShellCommand {
     /// The first byte of the command; zero for a function, which has no place of its own.
-    pub(crate) fn start(&self) -> usize {
+    pub fn start(&self) -> usize {
         match self {
             Self::Simple(simple) => simple.extent.start,
             Self::Compound { extent, .. } => extent.start,
@@ -73,64 +99,92 @@ impl ShellCommand {
 
 /// A command that holds others.
 #[derive(Debug, Clone)]
-pub(crate) enum Compound {
+pub enum Compound {
+    /// `{ …; }`
     Group(List),
+    /// `(…)`
     Subshell(List),
+    /// `if … elif … else … fi`
     If {
+        /// Conditions with their bodies.
         arms: Vec<(List, List)>,
+        /// The body of `else`.
         otherwise: Option<List>,
     },
     /// Also `until`, which goes on where its condition fails.
     While {
+        /// Everything up to `do`; its last command decides.
         condition: List,
+        /// Everything up to `done`.
         body: List,
+        /// True for `until`.
         is_until: bool,
     },
     /// Also `select`, which goes by the answers of a user.
     For {
+        /// The variable.
         name: String,
+        /// True for `select`.
         is_select: bool,
+        /// The words behind `in`; none for the arguments of the script or function.
         words: Option<Vec<ShellWord>>,
+        /// Everything up to `done`.
         body: List,
     },
+    /// `for ((…; …; …))`
     ForArith {
+        /// All three expressions and the semicolons between them.
         head: Vec<WordPiece>,
+        /// Everything up to `done`.
         body: List,
     },
+    /// `case … in … esac`
     Case {
+        /// The word that is matched.
         subject: ShellWord,
+        /// In the order of the script.
         arms: Vec<CaseArm>,
     },
+    /// `[[ … ]]`: words and the operators between them, without `<` and `>`.
     Test(Vec<ShellWord>),
+    /// `((…))`
     Arith(Vec<WordPiece>),
     /// `coproc NAME command`: the command runs beside the shell, which reads from it and writes to it.
     Coprocess {
+        /// The array with its descriptors; `COPROC` if the script gives no name.
         name: String,
+        /// The one command.
         body: Rc<List>,
     },
 }
 
 /// One arm of a `case`.
 #[derive(Debug, Clone)]
-pub(crate) struct CaseArm {
-    pub(crate) patterns: Vec<ShellWord>,
-    pub(crate) body: List,
+pub struct CaseArm {
+    /// At least one.
+    pub patterns: Vec<ShellWord>,
+    /// The commands; it may be empty.
+    pub body: List,
     /// It ends with `;&` or `;;&`, and the next one may follow.
-    pub(crate) falls_through: bool,
+    pub falls_through: bool,
 }
 
 /// Assignments, words and redirections.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct SimpleCommand {
-    pub(crate) assigns: Vec<Assign>,
-    pub(crate) words: Vec<ShellWord>,
-    pub(crate) redirects: Vec<Redirect>,
-    pub(crate) extent: SourceExtent,
+pub struct SimpleCommand {
+    /// The assignments before the first word.
+    pub assigns: Vec<Assign>,
+    /// The name of the command and its arguments; empty if there are only assignments or redirections.
+    pub words: Vec<ShellWord>,
+    /// In the order of the script, wherever they stand.
+    pub redirects: Vec<Redirect>,
+    /// From the first to the last of all of them.
+    pub extent: SourceExtent,
 }
 
 impl SimpleCommand {
     /// True if the output of other commands becomes a part of a word or of a value.
-    pub(crate) fn has_substitution(&self) -> bool {
+    pub fn has_substitution(&self) -> bool {
         let in_word = |word: &ShellWord| word.pieces.iter().any(WordPiece::has_substitution);
         self.words.iter().any(in_word)
             || self.assigns.iter().any(|assign| match &assign.value {
@@ -142,42 +196,53 @@ impl SimpleCommand {
 
 /// `name=value`, `name[index]+=value`, `name=(…)`.
 #[derive(Debug, Clone)]
-pub(crate) struct Assign {
-    pub(crate) name: String,
-    pub(crate) index: Option<ShellWord>,
-    pub(crate) append: bool,
-    pub(crate) value: AssignedValue,
-    pub(crate) extent: SourceExtent,
+pub struct Assign {
+    /// The variable.
+    pub name: String,
+    /// The text between `[` and `]`.
+    pub index: Option<ShellWord>,
+    /// True for `+=`.
+    pub append: bool,
+    /// The right side.
+    pub value: AssignedValue,
+    /// From the name to the end of the value.
+    pub extent: SourceExtent,
 }
 
 /// The right side of an assignment.
 #[derive(Debug, Clone)]
-pub(crate) enum AssignedValue {
+pub enum AssignedValue {
+    /// A word, possibly empty.
     Scalar(ShellWord),
+    /// `(…)`
     Array(Vec<Element>),
 }
 
 /// One element of `(…)`, with its index if it has one.
 #[derive(Debug, Clone)]
-pub(crate) struct Element {
-    pub(crate) index: Option<ShellWord>,
-    pub(crate) value: ShellWord,
+pub struct Element {
+    /// The text between `[` and `]=`.
+    pub index: Option<ShellWord>,
+    /// The word; it may become several elements.
+    pub value: ShellWord,
 }
 
 /// `2>file`, `<<EOF`, `<&3`.
 #[derive(Debug, Clone)]
-pub(crate) struct Redirect {
-    pub(crate) descriptor: Option<u32>,
-    pub(crate) kind: RedirectKind,
+pub struct Redirect {
+    /// The number before the operator; without one the operator decides.
+    pub descriptor: Option<u32>,
+    /// The operator.
+    pub kind: RedirectKind,
     /// `{name}>file`: the variable that gets the number.
-    pub(crate) variable: Option<String>,
+    pub variable: Option<String>,
     /// The file, the text of `<<<`, or the end mark of a here-document.
-    pub(crate) target: ShellWord,
+    pub target: ShellWord,
 }
 
 impl Redirect {
     /// True if it throws standard error away.
-    pub(crate) fn hides_errors(&self) -> bool {
+    pub fn hides_errors(&self) -> bool {
         let is_errors = self.descriptor == Some(2) || matches!(self.kind, RedirectKind::Both);
         is_errors && self.target.plain() == Some("/dev/null")
     }
@@ -185,14 +250,22 @@ impl Redirect {
 
 /// The kind of a redirection.
 #[derive(Debug, Clone)]
-pub(crate) enum RedirectKind {
+pub enum RedirectKind {
+    /// `<`
     In,
+    /// `>` and `>|`
     Out,
+    /// `>>`
     Append,
+    /// `&>` and `&>>`
     Both,
+    /// `<>`
     InOut,
+    /// `<&`
     CopyIn,
+    /// `>&`
     CopyOut,
+    /// `<<<`
     HereString,
     /// The body is read after the line on which the here-document is announced.
     HereDoc(Rc<OnceCell<ShellWord>>),
@@ -200,14 +273,21 @@ pub(crate) enum RedirectKind {
 
 /// A word before any expansion.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct ShellWord {
-    pub(crate) pieces: Vec<WordPiece>,
-    pub(crate) extent: SourceExtent,
+pub struct ShellWord {
+    /// In the order of the text; empty for an empty word.
+    pub pieces: Vec<WordPiece>,
+    /// Its place, quotes included.
+    pub extent: SourceExtent,
 }
 
 impl ShellWord {
+    /// A word of literal text, for a caller that has no source of it.
+    pub fn quoted(text: &str, extent: SourceExtent) -> Self {
+        Self { pieces: vec![WordPiece::Quoted(text.to_owned())], extent }
+    }
+
     /// The text of a word without quotes and expansions.
-    pub(crate) fn plain(&self) -> Option<&str> {
+    pub fn plain(&self) -> Option<&str> {
         match self.pieces.as_slice() {
             [WordPiece::Text(text)] => Some(text),
             _ => None,
@@ -215,7 +295,7 @@ impl ShellWord {
     }
 
     /// The text of a word without expansions.
-    pub(crate) fn literal(&self) -> Option<String> {
+    pub fn literal(&self) -> Option<String> {
         let mut out = String::new();
         for piece in &self.pieces {
             match piece {
@@ -237,13 +317,14 @@ impl ShellWord {
 
 /// A part of a word.
 #[derive(Debug, Clone)]
-pub(crate) enum WordPiece {
+pub enum WordPiece {
     /// Outside of quotes: braces, tilde and globs are alive. Inside of `Double` it is just text.
     Text(String),
     /// Text inside of single quotes, in which no letter is special.
     Quoted(String),
     /// Between double quotes.
     Double(Vec<WordPiece>),
+    /// `$name` and `${name…}`.
     Param(Box<Param>),
     /// `$(…)` and backquotes.
     Command(Rc<List>),
@@ -255,7 +336,9 @@ pub(crate) enum WordPiece {
     Arith(Vec<WordPiece>),
     /// `@(a|b)` and its relatives.
     Extended {
+        /// `@`, `?`, `*`, `+` or `!`.
         kind: char,
+        /// The patterns between the bars.
         options: Vec<ShellWord>,
     },
     /// `(…)` after `name=` in the words of a declaration.
@@ -265,7 +348,8 @@ pub(crate) enum WordPiece {
 }
 
 impl WordPiece {
-    pub(crate) fn has_substitution(&self) -> bool {
+    /// True if the output of other commands becomes a part of it.
+    pub fn has_substitution(&self) -> bool {
         match self {
             Self::Command(_) => true,
             Self::Double(inner) => inner.iter().any(Self::has_substitution),
@@ -276,52 +360,74 @@ impl WordPiece {
 
 /// `$name`, `${name…}`.
 #[derive(Debug, Clone)]
-pub(crate) struct Param {
-    pub(crate) name: String,
-    pub(crate) index: Option<Index>,
-    pub(crate) indirect: bool,
-    pub(crate) length: bool,
-    pub(crate) change: ParamChange,
+pub struct Param {
+    /// The variable, or the sign of a special parameter.
+    pub name: String,
+    /// The text between `[` and `]`.
+    pub index: Option<Index>,
+    /// True for `${!name}`: the value is the name of another variable.
+    pub indirect: bool,
+    /// True for `${#name}`.
+    pub length: bool,
+    /// The operation behind the name.
+    pub change: ParamChange,
 }
 
 /// The elements of an array that an expansion takes.
 #[derive(Debug, Clone)]
-pub(crate) enum Index {
+pub enum Index {
     /// `[@]`
     All,
     /// `[*]`
     Joined,
+    /// One element.
     At(ShellWord),
 }
 
 /// The operation that `${…}` does with the value.
 #[derive(Debug, Clone)]
-pub(crate) enum ParamChange {
+pub enum ParamChange {
+    /// The value as it is.
     None,
     /// `-`, `=`, `?` or `+`, after a colon also for an empty value.
     Fallback {
+        /// The sign without its colon.
         kind: char,
+        /// True after a colon.
         empty_too: bool,
+        /// The word that takes the place of the value.
         word: ShellWord,
     },
+    /// `${name:offset:length}`
     Slice {
+        /// An expression; negative from the end.
         offset: ShellWord,
+        /// An expression; none for everything behind the offset.
         length: Option<ShellWord>,
     },
     /// `#`, `##`, `%`, `%%`
     Trim {
+        /// True for `%` and `%%`.
         from_end: bool,
+        /// True for `##` and `%%`.
         longest: bool,
+        /// A pattern as for file names.
         pattern: ShellWord,
     },
+    /// `/`, `//`, `/#`, `/%`
     Replace {
+        /// The places that are replaced.
         anchor: Anchor,
+        /// A pattern as for file names.
         pattern: ShellWord,
+        /// The text that takes their place.
         by: ShellWord,
     },
     /// `^`, `^^`, `,`, `,,`, `~`, `~~`
     Case {
+        /// `^`, `,` or `~`.
         kind: char,
+        /// True if every letter changes, not only the first.
         all: bool,
     },
     /// `@Q` and its relatives.
@@ -332,9 +438,13 @@ pub(crate) enum ParamChange {
 
 /// The place at which a pattern has to match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Anchor {
+pub enum Anchor {
+    /// `/`: the first match.
     First,
+    /// `//`: all matches.
     Every,
+    /// `/#`: the beginning of the value.
     Start,
+    /// `/%`: the end of the value.
     End,
 }

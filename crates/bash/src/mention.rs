@@ -13,7 +13,7 @@ const BORDERS: &[char] =
 /// A name that the script puts together from parts while it runs is not among them.
 ///
 /// ```
-/// let names = bashful_guard::mentioned_names("trap 'clean up' EXIT; \"de\"ploy");
+/// let names = bashful_bash::mentioned_names("trap 'clean up' EXIT; \"de\"ploy");
 /// assert!(["clean", "deploy"].iter().all(|name| names.iter().any(|mentioned| mentioned == name)));
 /// ```
 pub fn mentioned_names(script: &str) -> Vec<String> {

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use super::ast::{List, ShellWord, SourceExtent, WordPiece};
+use super::ast::{List, ShellWord, WordPiece};
 use super::outline::Quoting;
 use super::recover::MatchedGroup;
 use super::{ParseResult, ParseStop, Parser};
@@ -387,7 +387,7 @@ impl Parser<'_> {
 }
 
 /// Decodes the letters behind a backslash in `$'…'` (`ansi`), `echo -e` and `printf`. Returns the bytes taken and the letter meant.
-pub(crate) fn unescape(after: &str, ansi: bool) -> (usize, Option<char>) {
+pub fn unescape(after: &str, ansi: bool) -> (usize, Option<char>) {
     let Some(kind) = after.chars().next() else { return (0, Some('\\')) };
     let digits = |from: usize, most: usize, radix: u32| {
         let text = after.get(from..).unwrap_or("");
@@ -435,7 +435,7 @@ pub(crate) fn unescape(after: &str, ansi: bool) -> (usize, Option<char>) {
             if length == 0 {
                 return (0, Some('\\'));
             }
-            (1 + length, char::from_u32(number).filter(|letter| *letter != '\0' && !crate::marks::is_mark(*letter)))
+            (1 + length, char::from_u32(number).filter(|letter| *letter != '\0' && !super::MARKS.contains(letter)))
         }
         _ => (0, Some('\\')),
     }
@@ -455,9 +455,4 @@ fn push_text(pieces: &mut Vec<WordPiece>, more: &str) {
     } else if !more.is_empty() {
         pieces.push(WordPiece::Text(more.to_owned()));
     }
-}
-
-/// A word of literal text, for code that has no source.
-pub(crate) fn literal_word(text: &str, extent: SourceExtent) -> ShellWord {
-    ShellWord { pieces: vec![WordPiece::Quoted(text.to_owned())], extent }
 }

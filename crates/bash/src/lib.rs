@@ -1,44 +1,75 @@
 //! Parses bash, one complete line at a time, as bash itself does.
 //!
-//! Written by hand rather than taken from a library. The parsers that can be had in Rust are built for well-formed
-//! scripts: one takes exponential time over a few dozen unclosed parentheses and overflows the stack on two thousand
-//! nested `if`s, others do not know `select`, `for ((;;))` or a here-document without its end. A guard meets exactly those
-//! inputs, and has to tell which of the lines before an error would already have run.
+//! ```
+//! use bashful_bash::ast::ShellCommand;
+//! use bashful_bash::{Outline, Parser};
 //!
-//! Invariant: time is linear in the length of the text, and the stack is bounded by [`DEEPEST`]. There is no backtracking;
-//! the few places that look ahead pay for it out of one purse.
+//! // bash has run the first line by the time it meets the error in the second.
+//! let mut parser = Parser::new("make \"$target\" || exit\necho )");
+//! let (line, fault) = parser.line_or_fault()?.expect("there is a first line");
+//! let ShellCommand::Simple(make) = &line.items[0].first.stages[0] else { panic!("make is a simple command") };
+//! assert_eq!(make.words[0].plain(), Some("make"));
+//! assert_eq!(fault, None);
+//! let (_, fault) = parser.line_or_fault()?.expect("there is a second line");
+//! assert_eq!(fault.expect("the parenthesis does not fit").at, 28);
+//!
+//! // A program that changes one part of a script asks for the places of the parts.
+//! let outline = Outline::of("cd src && make").expect("it parses");
+//! assert_eq!(outline.leading().expect("`&&` follows").range, 0..10);
+//! # Ok::<(), bashful_bash::ParseStop>(())
+//! ```
+//!
+//! [`Parser`] makes the tree in [`ast`]. [`Outline`], [`Opening`] and [`mentioned_names`] answer the questions of programs
+//! that need no tree.
+//!
+//! The parser is written by hand. The parsers that can be had in Rust are built for well-formed scripts: one takes
+//! exponential time over a few dozen unclosed parentheses and overflows the stack on two thousand nested `if`s, others do
+//! not know `select`, `for ((;;))` or a here-document without its end. A program that reads the scripts of a model meets
+//! exactly those inputs, and has to tell which of the lines before an error would already have run.
+//!
+//! Pure: no file, no clock, no process, no thread. Invariant: time is linear in the length of the text, and the stack is
+//! bounded by `DEEPEST`. There is no backtracking; the few places that look ahead pay for it out of one purse.
 
-pub(crate) mod ast;
+pub mod ast;
 mod commands;
 mod compound;
-pub(crate) mod mention;
-pub(crate) mod opening;
-pub(crate) mod outline;
+mod mention;
+mod opening;
+mod outline;
 mod params;
 mod recover;
 mod visit;
 mod words;
 
-pub(crate) use recover::ParseFault;
-pub(crate) use words::{literal_word, unescape};
+pub use mention::mentioned_names;
+pub use opening::{Opening, OpeningKind};
+pub use outline::{LastStage, Leading, Outline, PlainWord, Quoting, Stretch};
+pub use recover::ParseFault;
+pub use words::unescape;
 
 use std::cell::OnceCell;
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 use std::rc::Rc;
 
 use ast::{List, ShellWord, SourceExtent};
-use outline::{Quoting, Stretch};
+
+/// The longest script that [`Outline`] and [`Opening`] look at, in bytes. Files written by here-documents are in scripts,
+/// and longer ones are no text of a person or a model.
+pub const LONGEST_SCRIPT: usize = 1 << 20;
+
+/// Characters of a private area that no escape in a script makes. A caller may use them for marks of its own.
+pub const MARKS: RangeInclusive<char> = '\u{10F000}'..='\u{10F01F}';
 
 /// The deepest nesting of commands and expansions. Scripts that people write stay below ten; this many levels need less
 /// than half of the smallest stack in use, also without optimization.
-pub(crate) const DEEPEST: usize = 64;
+const DEEPEST: usize = 64;
 
 /// The most bytes that the parser may read ahead in one text, as a multiple of its length.
 const LOOK_AHEAD: usize = 64;
 
 /// Why parsing ended before the text did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum ParseStop {
+pub enum ParseStop {
     /// bash would not accept it either, or stop here for more.
     Syntax,
     /// Too deep, or too much to look through.
@@ -46,9 +77,10 @@ pub(crate) enum ParseStop {
 }
 
 /// A part of a script, or why there is none.
-pub(crate) type ParseResult<T> = Result<T, ParseStop>;
+type ParseResult<T> = Result<T, ParseStop>;
 
 /// A here-document that was announced on the line being parsed.
+#[derive(Debug)]
 struct PendingDocument {
     mark: String,
     literal: bool,
@@ -56,8 +88,9 @@ struct PendingDocument {
     body: Rc<OnceCell<ShellWord>>,
 }
 
-/// Reads a script.
-pub(crate) struct Parser<'a> {
+/// Reads a script, line by line.
+#[derive(Debug)]
+pub struct Parser<'a> {
     source: &'a str,
     at: usize,
     /// The end of the part that is being parsed.
@@ -78,7 +111,7 @@ pub(crate) struct Parser<'a> {
 
 impl<'a> Parser<'a> {
     /// A parser for a whole script.
-    pub(crate) fn new(source: &'a str) -> Self {
+    pub fn new(source: &'a str) -> Self {
         let ahead = source.len().saturating_mul(LOOK_AHEAD).max(1 << 12);
         Self {
             source,
@@ -96,17 +129,17 @@ impl<'a> Parser<'a> {
     }
 
     /// A parser for a part of a text. Extents count from the beginning of the whole text.
-    pub(crate) fn within(source: &'a str, range: Range<usize>) -> Self {
+    pub fn within(source: &'a str, range: Range<usize>) -> Self {
         Self { at: range.start, end: range.end, ..Self::new(source) }
     }
 
     /// A parser for text that the script puts together while it runs.
-    pub(crate) fn derived(source: &'a str, from: SourceExtent) -> Self {
+    pub fn derived(source: &'a str, from: SourceExtent) -> Self {
         Self { pinned: Some(from), ..Self::new(source) }
     }
 
     /// The next commands up to the end of their line, or none at the end of the text.
-    pub(crate) fn line(&mut self) -> ParseResult<Option<List>> {
+    fn line(&mut self) -> ParseResult<Option<List>> {
         self.skip_lines()?;
         if self.at >= self.end {
             return Ok(None);
@@ -168,12 +201,12 @@ impl<'a> Parser<'a> {
     }
 
     /// A part of this text by its place in the script.
-    pub(crate) fn extent_of(&self, start: usize, end: usize) -> SourceExtent {
+    pub fn extent_of(&self, start: usize, end: usize) -> SourceExtent {
         self.pinned.unwrap_or(SourceExtent { start, end })
     }
 
     /// The whole text, also if only a part of it is parsed.
-    pub(crate) fn source(&self) -> &'a str {
+    pub fn source(&self) -> &'a str {
         self.source
     }
 

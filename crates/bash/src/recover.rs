@@ -15,21 +15,20 @@ const OPENERS: [&str; 10] = ["{", "if", "while", "until", "for", "select", "case
 
 /// A place where the parser did not understand the script.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct ParseFault {
+pub struct ParseFault {
     /// The first byte of the command.
-    pub(crate) start: usize,
+    pub start: usize,
     /// The byte that does not fit; the end of the text if the command never ends.
-    pub(crate) at: usize,
+    pub at: usize,
     /// True if the text ended inside of the command.
-    pub(crate) is_open: bool,
+    pub is_open: bool,
 }
 
-/// The commands of a line, and the fault behind them if the line has one.
-pub(crate) type JudgedLine = (List, Option<ParseFault>);
-
 impl Parser<'_> {
-    /// The next commands up to the end of their line, or up to a fault. None at the end of the text.
-    pub(crate) fn line_or_fault(&mut self) -> Result<Option<JudgedLine>, ParseStop> {
+    /// The next commands up to the end of their line, or up to a fault, and that fault. None at the end of the text.
+    ///
+    /// After a fault, the next call continues behind it. The error is [`ParseStop::Budget`]; nothing can be read after it.
+    pub fn line_or_fault(&mut self) -> Result<Option<(List, Option<ParseFault>)>, ParseStop> {
         let mut items = Vec::new();
         let mut start = self.at;
         let line_depth = std::mem::replace(&mut self.line_depth, self.depth);
@@ -256,7 +255,7 @@ mod tests {
         let (mut names, mut faults) = (Vec::new(), 0);
         let mut parser = Parser::new(script);
         while let Ok(Some((line, fault))) = parser.line_or_fault() {
-            super::super::visit::each_simple(&line, &mut |simple| {
+            crate::visit::each_simple(&line, &mut |simple| {
                 names.extend(simple.words.first().and_then(|word| word.plain()).map(str::to_owned));
             });
             faults += usize::from(fault.is_some());

@@ -4,12 +4,12 @@
 
 use std::ops::Range;
 
+use super::LONGEST_SCRIPT;
 use super::Parser;
 use super::ast::{
     AndOrList, Joint, List, Param, ParamChange, Pipeline, ShellCommand, ShellWord, SimpleCommand, WordPiece,
 };
 use super::visit::each_simple;
-use crate::guard::LONGEST_SCRIPT;
 
 /// A script that was parsed to its end.
 #[derive(Debug)]
@@ -88,7 +88,7 @@ impl<'a> Outline<'a> {
     /// Parses a script; none if bash would not accept all of it, or if it is too long or too deep to be sure.
     ///
     /// ```
-    /// use bashful_guard::Outline;
+    /// use bashful_bash::Outline;
     ///
     /// let outline = Outline::of("cd 'my project' && make").expect("it parses");
     /// assert_eq!(outline.leading().expect("there is one").words[1].text, "my project");
@@ -155,7 +155,7 @@ impl<'a> Outline<'a> {
     /// A leading `$HOME` is told as the tilde that means the same.
     ///
     /// ```
-    /// use bashful_guard::Outline;
+    /// use bashful_bash::Outline;
     ///
     /// let outline = Outline::before_error("[ -r ~/.x ] && . \"$HOME/.x\"");
     /// assert_eq!(outline.sourced_files()[0].text, "~/.x");
