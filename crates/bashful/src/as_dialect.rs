@@ -5,14 +5,14 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bashful_dialect::{BashArgument, BashCall, BashMode, Dialect, ToolCaller, Toolbox, how_to_allow};
-use bashful_engine::{Canceller, CommandLog, CommandRecord, Engine, Fate, Interceptor, Patience, error_chain};
+use bashful_engine::{Canceller, CommandLog, CommandRecord, Engine, Fate, Patience, error_chain};
 use serde_json::json;
 use thiserror::Error;
 
 use crate::cli::{Mode, RunArgs};
 use crate::condense;
 use crate::exit::Exit;
-use crate::guard::{self, ToolAdvice};
+use crate::guard;
 use crate::log::Log;
 use crate::print;
 use crate::settings::Settings;
@@ -66,7 +66,7 @@ fn call(
         let mut toolbox = Toolbox::new(Engine::new(options)?, dialect, limits, &here);
         toolbox.no_state = around.state().notice();
         toolbox.log = Some(Arc::clone(&last) as Arc<dyn CommandLog>);
-        toolbox.interceptor = ToolAdvice::new(settings).map(|advice| Arc::new(advice) as Arc<dyn Interceptor>);
+        toolbox.interceptor = guard::tool_advice(settings);
         let patience = args.patience.map(Patience);
         let (canceller, cancellation) = Canceller::new();
         let caller = ToolCaller { patience, cancellation: Some(cancellation), ..ToolCaller::default() };

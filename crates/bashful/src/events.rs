@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use bashful_dialect::Toolbox;
-use bashful_engine::{CommandLog, Engine, Interceptor};
+use bashful_engine::{CommandLog, Engine};
 use bashful_rpc::wire::{self, BashRequest, BehindChoice};
 use bashful_rpc::{Service, run_one, stdio};
 use tokio::sync::mpsc;
@@ -14,7 +14,7 @@ use crate::as_dialect::{LastRecord, NotText};
 use crate::cli::{Mode, RunArgs};
 use crate::condense;
 use crate::exit::Exit;
-use crate::guard::{self, ToolAdvice};
+use crate::guard;
 use crate::log::Log;
 use crate::setup::{self, SetupError, Surroundings};
 use crate::signals::Signals;
@@ -43,7 +43,7 @@ pub(crate) fn main(args: &RunArgs, file: Option<&Path>) -> Result<Exit, Box<dyn 
         let mut toolbox = Toolbox::new(Engine::new(options)?, dialect, limits, &directory);
         toolbox.no_state = around.state().notice();
         toolbox.log = Some(Arc::clone(&last) as Arc<dyn CommandLog>);
-        toolbox.interceptor = ToolAdvice::new(&settings).map(|advice| Arc::new(advice) as Arc<dyn Interceptor>);
+        toolbox.interceptor = guard::tool_advice(&settings);
         let service = Service { toolbox, directory: directory.clone(), limits, can_answer: false };
         let (aborts, aborted) = mpsc::unbounded_channel();
         let (_, output) = stdio();

@@ -8,11 +8,10 @@ use std::time::{Duration, SystemTime};
 
 use bashful_dialect::{Dialect, facts, how_to_allow, question, visible, visible_lines};
 use bashful_engine::{
-    Ancestry, Approval, Approver, BetterTool, BoxFuture, Distrust, Finding, Guard, Interception, Interceptor, Judge,
-    Level, Plan, Policy, Questions, Redactor, Refusal, RuleError, Setting, Verdict, ancestry, prelude_in,
-    trust_settings,
+    Ancestry, Approval, Approver, BetterTool, BoxFuture, Distrust, ExpressionError, Finding, Guard, Interceptor, Judge,
+    Level, Plan, Policy, Questions, Redactor, Refusal, RuleError, Setting, TextRule, ToolAdvice, Verdict, ancestry,
+    prelude_in, trust_settings,
 };
-use bashful_guard::{self as guard, ExpressionError, TextRule};
 use thiserror::Error;
 
 use crate::allow::Allowances;
@@ -123,36 +122,20 @@ pub(crate) fn allowances(around: &Surroundings) -> Option<Allowances> {
     Some(Allowances::new(around.state_part("allowed")?))
 }
 
-/// The interceptor with the rules of the settings.
-#[derive(Debug)]
-pub(crate) struct ToolAdvice {
-    interceptor: guard::Interceptor,
-    tools: Vec<String>,
-}
-
-impl ToolAdvice {
-    /// None if the settings turn it off. Invalid rules are skipped.
-    pub(crate) fn new(settings: &Settings) -> Option<Self> {
-        let wanted = &settings.interceptor;
-        let advice = || Self {
-            interceptor: guard::Interceptor { own: text_rules(settings).flatten().collect() },
-            tools: wanted.tools.0.iter().map(ToString::to_string).collect(),
-        };
-        wanted.enabled.then(advice)
-    }
+/// The interceptor with the rules of the settings; none if they turn it off. Invalid rules are skipped.
+pub(crate) fn tool_advice(settings: &Settings) -> Option<Arc<dyn Interceptor>> {
+    let wanted = &settings.interceptor;
+    let advice = || ToolAdvice {
+        rules: text_rules(settings).flatten().collect(),
+        tools: wanted.tools.0.iter().map(ToString::to_string).collect(),
+    };
+    wanted.enabled.then(|| Arc::new(advice()) as Arc<dyn Interceptor>)
 }
 
 /// The user's rules for the interceptor; an error for each invalid one.
 pub(crate) fn text_rules(settings: &Settings) -> impl Iterator<Item = Result<TextRule, ExpressionError>> {
     let rules = settings.interceptor.rules.0.iter();
     rules.map(|rule| TextRule::new(&rule.pattern, &rule.flags, &rule.tool, &rule.message))
-}
-
-impl Interceptor for ToolAdvice {
-    fn intercept(&self, script: &[u8]) -> Option<Interception> {
-        let tools: Vec<&str> = self.tools.iter().map(String::as_str).collect();
-        self.interceptor.intercept(&String::from_utf8_lossy(script), &tools)
-    }
 }
 
 /// Approves by stored allowances, or by a question on the terminal.

@@ -7,8 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bashful_engine::{
-    Caller, Canceller, CommandLog, Engine, Input, Interceptor, Live, OutputListener, Patience, Reply, Request, Streams,
-    Waiting,
+    Caller, Canceller, CommandLog, Engine, Input, Live, OutputListener, Patience, Reply, Request, Streams, Waiting,
 };
 use tokio::sync::watch;
 
@@ -17,7 +16,7 @@ use crate::cli::{Mode, RunArgs};
 use crate::colored::ColoredOutput;
 use crate::direct::{self, Direct, Writing};
 use crate::exit::Exit;
-use crate::guard::{Intercepted, ToolAdvice};
+use crate::guard::{Intercepted, tool_advice};
 use crate::live::LiveTail;
 use crate::log::Log;
 use crate::report::Report;
@@ -64,7 +63,7 @@ fn run(args: &RunArgs, settings: &Settings, around: &Surroundings) -> Result<Exi
         let direct = Direct::new(args.json).filter(|_| !in_background);
         let mut caller = Caller {
             waiting: waiting(args, settings),
-            interceptor: ToolAdvice::new(settings).map(|advice| Arc::new(advice) as Arc<dyn Interceptor>),
+            interceptor: tool_advice(settings),
             log: Log::new(settings, around, "run").map(|log| Arc::new(log) as Arc<dyn CommandLog>),
             ..Caller::default()
         };

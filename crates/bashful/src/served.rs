@@ -5,10 +5,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use bashful_dialect::{Dialect, Toolbox};
-use bashful_engine::{CommandLog, Engine, Interceptor, Options, Request, Script, SessionOwner};
+use bashful_engine::{CommandLog, Engine, Options, Request, Script, SessionOwner};
 
 use crate::condense;
-use crate::guard::{self, ToolAdvice};
+use crate::guard;
 use crate::log::Log;
 use crate::settings::Settings;
 use crate::setup::{self, Surroundings};
@@ -56,7 +56,7 @@ pub(crate) fn toolbox(
     let mut toolbox = Toolbox::new(engine, dialect, limits, directory);
     toolbox.no_state = around.state().notice();
     toolbox.log = Log::new(settings, around, name).map(|log| Arc::new(log) as Arc<dyn CommandLog>);
-    toolbox.interceptor = ToolAdvice::new(settings).map(|advice| Arc::new(advice) as Arc<dyn Interceptor>);
+    toolbox.interceptor = guard::tool_advice(settings);
     // A relative path is relative to the start directory, also after a change of directory.
     let named_file = file.map(std::path::absolute).transpose()?;
     let files = SettingsFiles::new(settings, &toolbox, dialect, around, named_file);

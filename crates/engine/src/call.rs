@@ -13,7 +13,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bashful_guard::Interception;
 use bashful_keeper::{End, Exit, StopReason};
 use bashful_sys::signal::Signal;
 use tokio::time::{Instant, sleep_until, timeout};
@@ -34,6 +33,7 @@ use crate::reply_limit::ReplyLimit;
 use crate::request::{Input, Request, Script, Streams};
 use crate::rewrite::{RewriteFor, Rewritten, without_leading_cd};
 use crate::running::{Handles, InBackground, NotSent, Run, Running};
+use crate::tool_advice::Interception;
 use crate::units::Lifetime;
 use crate::window::Window;
 

@@ -79,6 +79,7 @@ mod strays;
 mod subscriptions;
 mod sweeping;
 mod terminal;
+mod tool_advice;
 mod trust;
 mod units;
 mod url_secrets;
@@ -93,7 +94,7 @@ pub use artifacts::{
 };
 pub use backend::{After, Attached, Backend, BoxFuture, Outputs, StartError};
 pub use bashful_condense::{Condenser, FilterError, FilterInfo, Selection};
-pub use bashful_guard::{Finding, Guard, Interception, Level, Policy, Prelude, RuleError, Setting, Verdict};
+pub use bashful_guard::{Finding, Guard, Level, Policy, Prelude, RuleError, Setting, Verdict};
 pub use bashful_keeper::protocol::VERSION as PROTOCOL_VERSION;
 pub use bashful_keeper::{Ancestry, End, Exit, StopReason, ancestry};
 pub use bashful_screen::{Cursor, Key, Keys, Snapshot as ScreenSnapshot, UnknownKey};
@@ -149,6 +150,7 @@ pub use shell::{BashSearch, NotBash, bash_version, check_bash_file, find_bash, f
 pub use snapshot::{NoSnapshot, Snapshot, SnapshotOptions};
 pub use subscriptions::ListingChanges;
 pub use terminal::{AttendedTerminal, CommandTerminal, InputWait, ProgramAt, TerminalSize, TypeError};
+pub use tool_advice::{ExpressionError, Interception, TextRule, ToolAdvice};
 pub use trust::{Distrust, make_directory, trust_directory, trust_settings};
 pub use units::{ByteSize, Grace, Lifetime, Patience};
 pub use window::{Budget, Clip, LimitHit, Omitted, Part, Sizes, Window};

@@ -29,17 +29,15 @@
 mod expand;
 mod finding;
 mod guard;
-mod intercept;
 mod marks;
 mod pattern;
+mod resolved;
 mod rules;
 mod sequence;
-mod text_rule;
 mod walk;
 
 pub use finding::{Finding, Level, Verdict};
 pub use guard::{Guard, LONGEST_SCRIPT, Policy, Prelude, Setting};
-pub use intercept::{Interception, Interceptor};
+pub use resolved::{ResolvedCommand, resolved_commands};
 pub use rules::{BUILT_IN, Rule, RuleError};
 pub use sequence::{Sequence, SequencedCommand};
-pub use text_rule::{ExpressionError, TextRule};

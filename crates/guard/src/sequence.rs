@@ -4,8 +4,8 @@
 //! background commands, loops, groups and functions.
 
 use crate::guard::{Guard, LONGEST_SCRIPT, Prelude};
-use crate::intercept::ResolvedCommand;
 use crate::marks::{NAME, SOME, UNKNOWN, is_vague, readable, without_marks};
+use crate::resolved::ResolvedCommand;
 use crate::walk::ScriptWalk;
 use crate::walk::files::base_name;
 use crate::walk::trail::CommandWatch;

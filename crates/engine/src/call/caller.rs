@@ -3,7 +3,6 @@
 use std::fmt;
 use std::sync::Arc;
 
-use bashful_guard::Interception;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::Instant;
 
@@ -14,6 +13,7 @@ use crate::reply_limit::ReplyLimit;
 use crate::running::{Live, OutputListener};
 use crate::sessions::{CallTurn, SessionName};
 use crate::terminal::AttendedTerminal;
+use crate::tool_advice::Interception;
 use crate::units::Patience;
 
 /// The caller of one command. The default waits for the end, and has no approver and no listeners.

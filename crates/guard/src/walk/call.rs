@@ -2,9 +2,9 @@
 
 use std::rc::Rc;
 
-use crate::intercept::ResolvedCommand;
 use crate::marks::{ONE, SET, SOME, STAR, UNKNOWN, is_vague, readable};
 use crate::pattern;
+use crate::resolved::ResolvedCommand;
 use crate::rules;
 use crate::walk::files::base_name;
 use crate::walk::interest::interest;
@@ -118,14 +118,14 @@ impl ScriptWalk<'_> {
         if simple.redirects.is_empty() { flow } else { flow.or_others() }
     }
 
-    /// Notes a command for the interceptor.
+    /// Notes a command for a caller that listens.
     fn watch_command(&mut self, channels: &crate::walk::redirect::Channels) {
         if let Some(watch) = &mut self.trail.watch {
             watch.current = ResolvedCommand {
                 words: Vec::new(),
                 extent: self.trail.extent,
                 reads_pipe: self.world.shell.reads_pipe,
-                here: channels.here,
+                has_here_text: channels.here,
                 files: channels.files.iter().map(|(path, _)| path.clone()).collect(),
             };
         }

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::rc::Rc;
 
 use crate::finding::{Finding, Level};
-use crate::intercept::ResolvedCommand;
+use crate::resolved::ResolvedCommand;
 use bashful_bash::ast::SourceExtent;
 
 /// More findings say nothing new.
@@ -30,7 +30,7 @@ pub(crate) struct Trail<'g> {
     /// The words of the commands that the current one was unwrapped from, outermost first.
     pub(super) unwrapped: Vec<String>,
     pub(crate) findings: Vec<Finding>,
-    /// Commands for the interceptor, if it listens.
+    /// Commands for a caller that listens.
     pub(crate) watch: Option<CommandWatch>,
     /// The script does not parse to its end.
     pub(crate) is_incomplete: bool,

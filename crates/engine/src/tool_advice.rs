@@ -1,28 +1,15 @@
-//! The interceptor: points a model to a tool that does the same as a command, and better.
+//! An interceptor that points a model to a tool that does the same as a command, and better.
 //!
-//! It goes by the same resolved words as the rules. It only speaks up if the better tool is there.
+//! It goes by the words that the guard resolves. It only speaks up if the better tool is there.
 
+mod text_rule;
+
+use bashful_guard::{ResolvedCommand, resolved_commands};
 use serde::Serialize;
 
-use crate::guard::{Guard, Prelude};
-use crate::marks::{readable, without_marks};
-use crate::text_rule::TextRule;
-use crate::walk::ScriptWalk;
-use crate::walk::trail::CommandWatch;
-use bashful_bash::ast::SourceExtent;
+pub use text_rule::{ExpressionError, TextRule};
 
-/// A command that the script would run by itself, outside of substitutions.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct ResolvedCommand {
-    pub(crate) words: Vec<String>,
-    pub(crate) extent: SourceExtent,
-    /// It reads the output of another command.
-    pub(crate) reads_pipe: bool,
-    /// It has a here-document or a here-string.
-    pub(crate) here: bool,
-    /// The files that its output goes to.
-    pub(crate) files: Vec<String>,
-}
+use crate::call::Interceptor;
 
 /// The answer of the interceptor.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -43,10 +30,22 @@ impl Interception {
 }
 
 /// Points to better tools.
+///
+/// ```
+/// use bashful_engine::{Interceptor, ToolAdvice};
+///
+/// let advice = ToolAdvice { rules: Vec::new(), tools: vec!["read".into()] };
+/// let found = advice.intercept(b"cd src && sudo cat main.rs").expect("there is a tool for that");
+/// assert_eq!(found.suggested_tool, "read");
+/// assert_eq!(advice.intercept(b"echo x > main.rs"), None);
+/// assert_eq!(advice.intercept(b"ls | cat"), None);
+/// ```
 #[derive(Debug, Clone, Default)]
-pub struct Interceptor {
+pub struct ToolAdvice {
     /// Rules of the user, looked at before the ones that it comes with.
-    pub own: Vec<TextRule>,
+    pub rules: Vec<TextRule>,
+    /// The tools that are there. A rule that leads to another tool says nothing.
+    pub tools: Vec<String>,
 }
 
 /// A built-in rule: the commands that it is about, the names of the better tool, and the message.
@@ -84,55 +83,38 @@ const SUGGESTIONS: [Suggestion; 5] = [
     },
 ];
 
-impl Interceptor {
-    /// Looks at a script; `tools` are the ones that are there.
-    ///
-    /// ```
-    /// use bashful_guard::Interceptor;
-    ///
-    /// let interceptor = Interceptor::default();
-    /// let found = interceptor.intercept("cd src && sudo cat main.rs", &["read"]).expect("there is a tool for that");
-    /// assert_eq!(found.suggested_tool, "read");
-    /// assert_eq!(interceptor.intercept("cat main.rs", &["write"]), None);
-    /// assert_eq!(interceptor.intercept("ls | cat", &["read"]), None);
-    /// ```
-    pub fn intercept(&self, script: &str, tools: &[&str]) -> Option<Interception> {
-        if tools.is_empty() || script.len() > crate::guard::LONGEST_SCRIPT {
+impl Interceptor for ToolAdvice {
+    fn intercept(&self, script: &[u8]) -> Option<Interception> {
+        if self.tools.is_empty() {
             return None;
         }
-        let cleaned = without_marks(script);
-        let guard = Guard::default();
-        let prelude = Prelude::default();
-        let mut walk = ScriptWalk::new(&guard, (&cleaned, 0), &prelude);
-        walk.trail.watch = Some(CommandWatch::default());
-        walk.walk_script();
-        let commands = walk.trail.watch.unwrap_or_default().commands;
-        for rule in self.own.iter().filter(|rule| tools.contains(&rule.tool.as_str())) {
-            let texts = commands.iter().filter(|command| !command.reads_pipe).flat_map(|command| {
-                let written = cleaned.get(command.extent.start..command.extent.end).unwrap_or("").to_owned();
-                let resolved: Vec<String> = command.words.iter().map(|word| quoted(&readable(word))).collect();
+        let script = &*String::from_utf8_lossy(script);
+        let says = |tool: &str, message: &str| {
+            Some(Interception { suggested_tool: tool.into(), message: message.into(), script: script.into() })
+        };
+        let commands: Vec<ResolvedCommand> =
+            resolved_commands(script).into_iter().filter(|command| !command.reads_pipe).collect();
+        for rule in self.rules.iter().filter(|rule| self.tools.contains(&rule.tool)) {
+            let texts = commands.iter().flat_map(|command| {
+                let written = script.get(command.extent.start..command.extent.end).unwrap_or("").to_owned();
+                let resolved: Vec<String> = command.words.iter().map(|word| quoted(word)).collect();
                 let resolved = Some(resolved.join(" ")).filter(|resolved| *resolved != written);
                 std::iter::once(written).chain(resolved)
             });
             // The whole text too: an expression may be about more than one command.
             if rule.matches(std::iter::once(script.trim().to_owned()).chain(texts)) {
-                return Some(self.says(&rule.tool, &rule.message, script));
+                return says(&rule.tool, &rule.message);
             }
         }
-        for command in commands.iter().filter(|command| !command.reads_pipe) {
+        for command in &commands {
             for suggestion in &SUGGESTIONS {
-                let tool = suggestion.tools.iter().find(|tool| tools.contains(tool));
+                let tool = suggestion.tools.iter().find(|tool| self.tools.iter().any(|known| known == *tool));
                 if let Some(tool) = tool.filter(|_| (suggestion.matches)(command)) {
-                    return Some(self.says(tool, &suggestion.message.replace("{tool}", tool), script));
+                    return says(tool, &suggestion.message.replace("{tool}", tool));
                 }
             }
         }
         None
-    }
-
-    #[expect(clippy::unused_self, reason = "what it says belongs to it")]
-    fn says(&self, tool: &str, message: &str, script: &str) -> Interception {
-        Interception { suggested_tool: tool.to_owned(), message: message.to_owned(), script: script.to_owned() }
     }
 }
 
@@ -202,7 +184,7 @@ fn writes(command: &ResolvedCommand) -> bool {
     let to_file = command.files.iter().any(|path| !is_sink(path));
     match program(command) {
         "echo" | "printf" => to_file,
-        "cat" => to_file && command.here,
+        "cat" => to_file && command.has_here_text,
         _ => false,
     }
 }
@@ -214,7 +196,7 @@ mod tests {
     #[track_caller]
     fn matches(pattern: &str, script: &str) -> bool {
         let rule = TextRule::new(pattern, "", "tool", "message").expect("it can be used");
-        Interceptor { own: vec![rule] }.intercept(script, &["tool"]).is_some()
+        ToolAdvice { rules: vec![rule], tools: vec!["tool".to_owned()] }.intercept(script.as_bytes()).is_some()
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Rules of the user for the interceptor: an expression for the text of a command.
+//! Rules of the user for [`ToolAdvice`](super::ToolAdvice): an expression for the text of a command.
 //!
 //! Most expressions are matched in linear time. One with look-around has to backtrack: it gets a bounded number of steps and
 //! a bounded amount of text. Beyond those it does not match, because advice is not worth waiting for.
@@ -24,8 +24,8 @@ const LONGEST_PROGRAM: usize = 10_000;
 #[derive(Debug, Clone)]
 pub struct TextRule {
     expression: Expression,
-    pub(crate) tool: String,
-    pub(crate) message: String,
+    pub(super) tool: String,
+    pub(super) message: String,
 }
 
 #[derive(Debug, Clone)]
@@ -51,13 +51,13 @@ impl TextRule {
     /// they mean something here: `i`, `m`, `s` and `y` do, `d`, `g`, `u` and `v` change nothing.
     ///
     /// ```
-    /// use bashful_guard::{Interceptor, TextRule};
+    /// use bashful_engine::{Interceptor, TextRule, ToolAdvice};
     ///
     /// let rule = TextRule::new("^SERVE(?!.*--detach)", "i", "bash", "Use `name` for a service.")?;
-    /// let interceptor = Interceptor { own: vec![rule] };
-    /// assert!(interceptor.intercept("serve 8080", &["bash"]).is_some());
-    /// assert!(interceptor.intercept("serve 8080 --detach", &["bash"]).is_none());
-    /// # Ok::<(), bashful_guard::ExpressionError>(())
+    /// let advice = ToolAdvice { rules: vec![rule], tools: vec!["bash".into()] };
+    /// assert!(advice.intercept(b"serve 8080").is_some());
+    /// assert!(advice.intercept(b"serve 8080 --detach").is_none());
+    /// # Ok::<(), bashful_engine::ExpressionError>(())
     /// ```
     pub fn new(pattern: &str, flags: &str, tool: &str, message: &str) -> Result<Self, ExpressionError> {
         let fault = |why: String| ExpressionError { pattern: pattern.to_owned(), tool: tool.to_owned(), why };
@@ -85,7 +85,7 @@ impl TextRule {
     }
 
     /// True if one of the texts of a script matches.
-    pub(crate) fn matches(&self, mut texts: impl Iterator<Item = String>) -> bool {
+    pub(super) fn matches(&self, mut texts: impl Iterator<Item = String>) -> bool {
         match &self.expression {
             Expression::Linear(expression) => texts.any(|text| expression.is_match(&text)),
             Expression::Backtracking(expression) => {
