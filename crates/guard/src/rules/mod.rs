@@ -1,4 +1,4 @@
-//! The rules: their names, their messages, and examples that hold them to their word.
+//! The rules: their names and their messages. `tests/rules.rs` has examples that hold each of them to its word.
 //!
 //! A rule sees resolved words only. Quotes, aliases, encodings and wrappers are gone by then.
 
@@ -31,10 +31,6 @@ pub struct Rule {
     pub message: &'static str,
     /// A script that probably does what the author meant, and passes.
     pub alternative: &'static str,
-    /// Scripts in which it finds something.
-    pub refuses: &'static [&'static str],
-    /// Scripts in which it finds nothing, near misses among them.
-    pub allows: &'static [&'static str],
 }
 
 /// `git add` of everything.
@@ -45,33 +41,6 @@ pub(crate) const BLIND_ADD: Rule = Rule {
     message: "permission denied: blind git add commands (git add -A, git add ., git add --all, git add *) are not allowed, \
               specify files explicitly",
     alternative: "git add src/main.rs README.md",
-    refuses: &[
-        "git add -A",
-        "git add --all",
-        "git add .",
-        "git add *",
-        "git add '*'",
-        "git add :/",
-        "git add -Av",
-        "git stage .",
-        "git add src/..",
-        "git add -- ./",
-        "git -C sub add .",
-        "git add \"$PWD\"",
-        "find . -type f | xargs git add",
-    ],
-    allows: &[
-        "git add src/main.rs",
-        "git add -u",
-        "git add -A docs",
-        "git add -n .",
-        "git add -p",
-        "git add -- -A",
-        "git add *.md",
-        "git commit -m 'git add .'",
-        "git log --grep add .",
-        "git worktree add ../x",
-    ],
 };
 
 /// `git push` that overwrites commits of others.
@@ -82,26 +51,6 @@ pub(crate) const FORCE_PUSH: Rule = Rule {
     message: "permission denied: git push --force is not allowed. Use --force-with-lease for safer force pushes, or push \
               without force",
     alternative: "git push --force-with-lease",
-    refuses: &[
-        "git push -f",
-        "git push origin main --force",
-        "git push origin +main",
-        "git push --mirror",
-        "git push -uf origin x",
-        "git push --force-with-lease --force",
-        "git -c alias.p='push -f' p",
-        "git send-pack --force origin",
-    ],
-    allows: &[
-        "git push",
-        "git push --force-with-lease",
-        "git push origin fix-f",
-        "git push -o force=1",
-        "git fetch -f",
-        "echo 'git push -f'",
-        "git push --force --dry-run",
-        "git push origin v1+2",
-    ],
 };
 
 /// `rm -r` of places that nobody means to lose.
@@ -112,34 +61,6 @@ pub(crate) const CRITICAL_RM: Rule = Rule {
     message: "permission denied: this rm command could delete critical data (.git, home directory, or root). Specify the \
               full path explicitly (no wildcards, ~, or $HOME)",
     alternative: "rm -rf ./build",
-    refuses: &[
-        "rm -rf /",
-        "rm -r ~",
-        "rm -rf .git",
-        "rm -rf *",
-        "rm -rf .",
-        "rm -rf ..",
-        "rm -rf /etc",
-        "rm -rf \"$HOME\"/*",
-        "cd / && rm -rf *",
-        "find . -delete",
-        "ls | xargs rm -rf",
-        "rm -rf .gi[t]",
-        "rm / -fr",
-        "python3 -c 'import shutil; shutil.rmtree(\"/\")'",
-    ],
-    allows: &[
-        "rm -rf build",
-        "rm -rf /tmp/x",
-        "rm -rf '~'",
-        "rm -rf \"*\"",
-        "rm -rf build/*",
-        "rm -f .git/index.lock",
-        "find . -name '*.pyc' -delete",
-        "git rm -r --cached .",
-        "echo rm -rf /",
-        "cd build && rm -rf *",
-    ],
 };
 
 /// `rm -r` of something below the home directory, spelled by it.
@@ -149,14 +70,6 @@ pub(crate) const BELOW_HOME: Rule = Rule {
     alternative: CRITICAL_RM.alternative,
     level: Level::Deny,
     is_on: true,
-    refuses: &["rm -rf ~/Documents", "rm -r $HOME/.cache", "rm -rf ~/work/*", "rm -rf ~other/x"],
-    allows: &[
-        "rm -rf ~/work/old",
-        "rm -rf '~/Documents'",
-        "cd ~/project && rm -rf build",
-        "rm ~/notes.txt",
-        "rm -rf $HOMEBREW_CACHE/x",
-    ],
 };
 
 /// The same with two or more names behind it: somebody means just that, and a slip costs a part.
@@ -166,8 +79,6 @@ pub(crate) const NAMED_BELOW_HOME: Rule = Rule {
     is_on: true,
     message: "this deletes a directory below the home directory; a slip behind ~ would cost everything, so the full path is safer",
     alternative: "rm -rf ./build",
-    refuses: &["rm -rf ~/work/old", "rm -r $HOME/.cache/x"],
-    allows: &["rm -rf ~/work", "rm -rf ~/work/*", "rm -rf ./old"],
 };
 
 /// `rm -rf "$UNKNOWN"/*`: fine, unless the variable is empty.
@@ -177,8 +88,6 @@ pub(crate) const UNKNOWN_DIRECTORY: Rule = Rule {
     is_on: true,
     message: "if the variable in this path is empty, rm deletes everything from the root on",
     alternative: "rm -rf \"${DIR:?}\"/build",
-    refuses: &["rm -rf \"$DIR\"/*", "rm -rf $DIR/", "rm -rf /$DIR"],
-    allows: &["rm -rf \"${DIR:?}\"/*", "rm -rf \"$DIR/build\"", "rm -rf \"$DIR\"", "DIR=x; rm -rf \"$DIR\"/*"],
 };
 
 /// `cd build; rm -rf *`: fine, unless there is no `build`.
@@ -189,15 +98,6 @@ pub(crate) const FAILED_MOVE: Rule = Rule {
     message: "if the cd before it fails, this deletes everything in the directory that the script was in; let rm run only after \
               a cd that worked",
     alternative: "cd build && rm -rf ./*",
-    refuses: &["cd build; rm -rf *", "cd build; rm -rf \"$(pwd)\"", "cd out; find . -delete"],
-    allows: &[
-        "cd build && rm -rf *",
-        "cd build || exit; rm -rf *",
-        "set -e; cd build; rm -rf *",
-        "mkdir -p build; cd build; rm -rf *",
-        "cd build; rm -rf out",
-        "cd build; rm -f *.o",
-    ],
 };
 
 /// `git push` that deletes refs of the remote.
@@ -207,8 +107,6 @@ pub(crate) const DELETE_REMOTE: Rule = Rule {
     is_on: true,
     message: "this push deletes branches or tags on the remote",
     alternative: "git push origin main",
-    refuses: &["git push --delete origin x", "git push origin :x", "git push -d origin x", "git push --prune origin"],
-    allows: &["git push origin x:y", "git branch -d x", "git fetch --prune"],
 };
 
 /// A command that would let another one pass: that is for the user alone.
@@ -218,14 +116,6 @@ pub(crate) const SELF_ALLOW: Rule = Rule {
     is_on: true,
     message: "permission denied: only the user can allow what the guard refuses",
     alternative: "bashful check 'make test'",
-    refuses: &[
-        "bashful allow 'make'",
-        "script -qc \"bashful --config x allow 'make'\" /dev/null",
-        "sudo bashful allow x",
-        "BASHFUL_GUARD_ENABLED=false bashful run 'make'",
-        "bashful --config x run 'make'",
-    ],
-    allows: &["bashful run 'make'", "bashful check allow", "echo bashful allow x"],
 };
 
 /// A script that is too much to be followed.
@@ -235,9 +125,6 @@ pub(crate) const TOO_COMPLEX: Rule = Rule {
     is_on: true,
     message: "this script is too complex to be judged",
     alternative: "bash build.sh",
-    // Its examples are too long to stand here; the tests of pathological input have them.
-    refuses: &[],
-    allows: &["for f in a b c; do echo \"$f\"; done"],
 };
 
 /// Code that runs text which nobody can read before it runs.
@@ -247,16 +134,6 @@ pub(crate) const HIDDEN_CODE: Rule = Rule {
     is_on: true,
     message: "this runs text that is decoded or changed on its way, and the guard cannot read the result",
     alternative: "python3 script.py",
-    refuses: &[
-        "python3 -c 'import zlib, base64; exec(zlib.decompress(base64.b64decode(open(\"x\").read())))'",
-        "openssl enc -d -aes-256-cbc -k x -a <<< U2FsdGVkX1 | bash",
-        "node -e 'eval(atob(process.env.X))'",
-    ],
-    allows: &[
-        "python3 -c 'import zlib; print(zlib.decompress(open(\"x\", \"rb\").read()))'",
-        "python3 -c 'exec(open(\"x.py\").read())'",
-        "python3 -c 'import os; os.system(\"ls\")'",
-    ],
 };
 
 /// A kill of the session, the agent or everything.
@@ -267,32 +144,6 @@ pub(crate) const KILL_HOST: Rule = Rule {
     message: "this kill hits processes that the script did not start: the session, the agent that runs it, or everything \
               of this user. End a job with the tool's own `job kill`, or a process by its id",
     alternative: "kill 12345",
-    refuses: &[
-        "kill -9 -1",
-        "kill -- -1",
-        "kill -s KILL -1",
-        "kill $PPID",
-        "kill -9 \"$PPID\"",
-        "pkill -f .",
-        "killall node",
-        "pkill bash",
-        "pkill -9 -u me",
-        "sudo killall -9 node",
-    ],
-    allows: &[
-        "kill 123",
-        "kill -1 123",
-        "kill -9 -12345",
-        "kill -TERM -- -\"$pgid\"",
-        "kill %1",
-        "kill 0",
-        "kill -l",
-        "pkill -f 'node server.js'",
-        "pkill -P $$",
-        "pkill -CONT bash",
-        "killall -0 node",
-        "echo 'kill -9 -1'",
-    ],
 };
 
 /// A kill by a name that others may have, too.
@@ -303,8 +154,6 @@ pub(crate) const KILL_BY_NAME: Rule = Rule {
     message: "this kills every process of that name, whoever has started it. End a job with the tool's own `job kill`, or \
               a process by its id",
     alternative: "kill 12345",
-    refuses: &["pkill -f vite", "killall myserver", "pkill -9 python3"],
-    allows: &["kill 123", "pgrep -f vite", "pkill -P 123 vite", "killall -l"],
 };
 
 /// An image is written to a disk that is not the first one: a stick or a card.
@@ -314,13 +163,6 @@ const DISK_IMAGE: Rule = Rule {
     is_on: true,
     message: "this overwrites a disk, and nothing brings its contents back",
     alternative: "lsblk -o NAME,SIZE,MODEL,MOUNTPOINTS",
-    refuses: &[
-        "dd if=x.img of=/dev/sdb",
-        "xzcat x.img.xz | dd of=/dev/mmcblk0",
-        "cp x.img /dev/nvme1n1",
-        "cat x.img > /dev/sdc",
-    ],
-    allows: &["dd if=/dev/sdb of=x.img", "dd if=x.img of=y.img", "dd if=x.img of=/dev/sda"],
 };
 
 /// A write to a whole disk, or to a part of one.
@@ -330,26 +172,6 @@ pub(crate) const DISK: Rule = Rule {
     is_on: true,
     message: "this overwrites a disk or a partition, and everything on it is lost",
     alternative: "dd if=disk.img of=copy.img bs=4M",
-    refuses: &[
-        "dd if=/dev/zero of=/dev/sda",
-        "sudo mkfs.ext4 /dev/nvme0n1p2",
-        "wipefs -a /dev/sdb",
-        "cat image > /dev/sda",
-        "echo x | sudo tee /dev/vda",
-        "shred -n 1 /dev/sdc",
-        "dd if=image of=/dev/sdb1",
-        "blkdiscard /dev/nvme0n1",
-    ],
-    allows: &[
-        "dd if=/dev/sda of=disk.img",
-        "dd if=a of=/dev/null",
-        "mkfs.ext4 disk.img",
-        "wipefs /dev/sdb",
-        "echo x > /dev/null",
-        "cat /dev/sda | head -c 512",
-        "mkfs.ext4 /dev/loop0",
-        "echo x > /dev/stderr",
-    ],
 };
 
 /// Permissions of a whole directory of the system.
@@ -359,20 +181,6 @@ pub(crate) const PERMISSIONS: Rule = Rule {
     is_on: true,
     message: "this changes owner or permissions of everything in a directory of the system, and nothing puts them back",
     alternative: "chmod -R u+rwX ./build",
-    refuses: &[
-        "chmod -R 777 /srv",
-        "sudo chown -R me /",
-        "chmod -R 755 /etc /usr",
-        "chown -R me:me /*",
-        "cd / && chmod -R 777 var",
-    ],
-    allows: &[
-        "chmod 755 /usr/local/bin/x",
-        "chown -R me /usr/local",
-        "chmod -R 755 build",
-        "chown -R me ~/x",
-        "chmod 1777 /tmp",
-    ],
 };
 
 /// A part of a script that the guard could not parse: bash may run it all the same.
@@ -382,14 +190,6 @@ pub(crate) const NOT_UNDERSTOOD: Rule = Rule {
     is_on: true,
     message: "the guard does not understand a part of this script and has judged the rest",
     alternative: "bash -n script.sh",
-    refuses: &["echo 'open", "make\nif true; then )", "echo a; fi", "bash -c 'echo )'"],
-    allows: &[
-        "echo ${a.b} \"${{ github.ref }}\"",
-        "echo \"explain `if` and `for`\"",
-        "((echo a) && (echo b))",
-        "[[ $x =~ (^| )a( |$) ]]",
-        "cat <<E\na ` b $( c ${\nE",
-    ],
 };
 
 /// A shell that reads its commands from standard input, where somebody may write them who asks no guard.
@@ -401,31 +201,6 @@ pub(crate) const INTERACTIVE_SHELL: Rule = Rule {
     is_on: false,
     message: "commands that are typed into an interactive shell are not judged",
     alternative: "bash -c 'make test'",
-    refuses: &[
-        "bash",
-        "sh -i",
-        "cd src && exec /bin/bash --norc",
-        "env -i bash",
-        "python3",
-        "python3 -i",
-        "sudo bash -l",
-        "cat | sh",
-        "node",
-    ],
-    allows: &[
-        "bash -c 'make test'",
-        "bash build.sh",
-        "echo ls | bash",
-        "curl -s example.com | sh",
-        "bash <<< ls",
-        "bash < build.sh",
-        "bash --version",
-        "python3 -m pytest",
-        "python3 -V",
-        "python3 script.py",
-        "node -e 1",
-        "echo bash",
-    ],
 };
 
 /// All rules that the guard comes with.
