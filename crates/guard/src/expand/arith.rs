@@ -146,7 +146,7 @@ impl<'t> ArithReader<'t> {
 
     /// Operators of this level and of stronger ones.
     fn operation(&mut self, walk: &mut ScriptWalk<'_>, level: usize) -> Result<Number, Malformed> {
-        let Some(operators) = LEVELS.get(level) else { return self.power(walk) };
+        let Some(operators) = LEVELS.get(level) else { return self.operand(walk) };
         let mut left = self.operation(walk, level + 1)?;
         while let Some(operator) = operators.iter().find(|operator| self.take(operator)) {
             let is_decided = match *operator {
@@ -158,16 +158,6 @@ impl<'t> ArithReader<'t> {
             left = if is_decided { Some(i64::from(*operator == "||")) } else { applied(left, operator, right) };
         }
         Ok(left)
-    }
-
-    /// `a ** b`, from right to left.
-    fn power(&mut self, walk: &mut ScriptWalk<'_>) -> Result<Number, Malformed> {
-        let base = self.operand(walk)?;
-        if !self.take("**") {
-            return Ok(base);
-        }
-        let exponent = self.power(walk)?;
-        Ok(base.zip(exponent).and_then(|(base, exponent)| u32::try_from(exponent).ok().map(|by| base.wrapping_pow(by))))
     }
 
     fn operand(&mut self, walk: &mut ScriptWalk<'_>) -> Result<Number, Malformed> {
@@ -288,8 +278,7 @@ impl<'t> ArithReader<'t> {
     /// A number, or text that is not known.
     fn literal(&mut self) -> Result<Number, Malformed> {
         let rest = self.rest.trim_start();
-        let is_part =
-            |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '#' | '@') || is_mark(letter);
+        let is_part = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '#') || is_mark(letter);
         let end = rest.find(|letter| !is_part(letter)).unwrap_or(rest.len());
         let (word, after) = rest.split_at_checked(end).filter(|(word, _)| !word.is_empty()).ok_or(Malformed)?;
         self.rest = after;
@@ -300,15 +289,8 @@ impl<'t> ArithReader<'t> {
     }
 }
 
-/// A number as bash writes it: `10`, `010`, `0x10`, `2#10`.
+/// A number as bash writes it: `10`, `010`, `0x10`.
 fn literal_value(word: &str) -> Option<i64> {
-    if let Some((base, digits)) = word.split_once('#') {
-        let base = base.parse::<i64>().ok().filter(|base| (2..=64).contains(base))?;
-        return digits.chars().try_fold(0_i64, |value, digit| {
-            let digit = digit_value(digit, base).filter(|digit| *digit < base)?;
-            Some(value.wrapping_mul(base).wrapping_add(digit))
-        });
-    }
     if let Some(digits) = word.strip_prefix("0x").or_else(|| word.strip_prefix("0X")) {
         return i64::from_str_radix(digits, 16).ok();
     }
@@ -316,17 +298,6 @@ fn literal_value(word: &str) -> Option<i64> {
         return i64::from_str_radix(word, 8).ok();
     }
     word.parse().ok()
-}
-
-/// The value of a digit in a base of up to 64. Up to base 36, case makes no difference.
-fn digit_value(digit: char, base: i64) -> Option<i64> {
-    let value = match digit {
-        '@' => 62,
-        '_' => 63,
-        'A'..='Z' if base > 36 => i64::from(u32::from(digit) - u32::from('A')) + 36,
-        _ => i64::from(digit.to_digit(36)?),
-    };
-    Some(value)
 }
 
 /// The result of an operator; none if an operand is not known, or there is none.
@@ -374,11 +345,9 @@ mod tests {
         for (expression, value) in [
             ("1 + 2 * 3", 7),
             ("(1 + 2) * 3", 9),
-            ("2 ** 3 ** 2", 512),
-            ("-2 ** 2", 4),
             ("7 / 2 - 7 % 4", 0),
             ("1 << 4 | 3 & 2 ^ 1", 19),
-            ("0x1f + 010 + 2#101 + 36#z", 31 + 8 + 5 + 35),
+            ("0x1f + 010", 31 + 8),
             ("!0 + ~0", 0),
             ("3 > 2 && 2 >= 2 || 0", 1),
             ("0 ? 1 : 2 ? 3 : 4", 3),

@@ -46,8 +46,6 @@ pub(super) fn judge(walk: &mut ScriptWalk<'_>, name: &str, arguments: &[String])
             deleted(walk, target);
         } else if target.contains(TREE) {
             deleted_one_by_one(walk, target);
-        } else if let Some(top) = top_of_levels(target) {
-            deleted_one_by_one(walk, &format!("{top}{TREE}"));
         }
     }
 }
@@ -69,15 +67,6 @@ fn emptied_by_copy(walk: &mut ScriptWalk<'_>, arguments: &[String]) {
     if !is_remote && !sources.is_empty() && sources.iter().all(|source| is_empty(walk, source)) {
         deleted(walk, &format!("{}/{TREE}", target.trim_end_matches('/')));
     }
-}
-
-/// The directory above a path of everything at a third level or deeper: a function that calls itself has come that far.
-fn top_of_levels(path: &str) -> Option<&str> {
-    const LEVELS: usize = 3;
-    let parts: Vec<&str> = path.split('/').collect();
-    let wide = parts.iter().rev().take_while(|part| is_wide(part)).count();
-    let kept: usize = parts.iter().take(parts.len() - wide).map(|part| part.len() + 1).sum();
-    path.get(..kept).filter(|_| wide >= LEVELS)
 }
 
 /// Judges that the files of this path are deleted, but no directory that is not empty.

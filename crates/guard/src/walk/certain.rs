@@ -146,39 +146,14 @@ impl ScriptWalk<'_> {
             return None;
         }
         self.world.certainty.take_doubtful();
-        let outcome = self.either(words);
+        let outcome = self.one_test(words);
         outcome.filter(|_| !self.world.certainty.take_doubtful())
-    }
-
-    /// `a || b`
-    fn either(&mut self, words: &[ShellWord]) -> Option<bool> {
-        match split_at_sign(words, "||") {
-            Some((left, right)) => match (self.both(left), self.either(right)) {
-                (Some(true), _) | (_, Some(true)) => Some(true),
-                (Some(false), Some(false)) => Some(false),
-                _ => None,
-            },
-            None => self.both(words),
-        }
-    }
-
-    /// `a && b`
-    fn both(&mut self, words: &[ShellWord]) -> Option<bool> {
-        match split_at_sign(words, "&&") {
-            Some((left, right)) => match (self.one_test(left), self.both(right)) {
-                (Some(false), _) | (_, Some(false)) => Some(false),
-                (Some(true), Some(true)) => Some(true),
-                _ => None,
-            },
-            None => self.one_test(words),
-        }
     }
 
     fn one_test(&mut self, words: &[ShellWord]) -> Option<bool> {
         let is = |word: &ShellWord, sign: &str| word.plain() == Some(sign);
         match words {
             [sign, rest @ ..] if is(sign, "!") && !rest.is_empty() => self.one_test(rest).map(|outcome| !outcome),
-            [open, inner @ .., close] if is(open, "(") && is(close, ")") => self.either(inner),
             [word] => self.expanded(word).and_then(|text| self.is_empty_text(&text)).map(|is_empty| !is_empty),
             [sign, word] => {
                 let wants_empty = match sign.plain()? {
@@ -305,20 +280,6 @@ fn without_same_root<'t>(left: &'t str, right: &'t str) -> (&'t str, &'t str) {
         (Some((root, left)), Some((other, right))) if root == other => (left, right),
         _ => (left, right),
     }
-}
-
-/// The parts of a test before and behind the first such sign that stands in no parentheses.
-fn split_at_sign<'w>(words: &'w [ShellWord], sign: &str) -> Option<(&'w [ShellWord], &'w [ShellWord])> {
-    let mut open = 0_usize;
-    let at = words.iter().position(|word| {
-        match word.plain() {
-            Some("(") => open += 1,
-            Some(")") => open = open.saturating_sub(1),
-            _ => {}
-        }
-        open == 0 && word.plain() == Some(sign)
-    })?;
-    Some((words.get(..at)?, words.get(at + 1..)?))
 }
 
 /// The outcome of a comparison of two numbers.

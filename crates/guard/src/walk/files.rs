@@ -224,42 +224,9 @@ impl ScriptWalk<'_> {
             self.world.files.pipes_read.insert(path.clone());
         }
         // Other programs may have changed the file.
-        match self.world.files.texts.get(&path) {
-            Some(text) => {
-                let text = text.as_str().into();
-                self.world.certainty.lose();
-                Some(text)
-            }
-            None => self.known_files(&path),
-        }
-    }
-
-    /// The texts of the files that the script has written and that a pattern means, one behind the other, by name.
-    fn known_files(&mut self, pattern: &str) -> Option<Rc<str>> {
-        // A pattern without a letter means much more than those files.
-        let name = base_name(pattern);
-        if !name.contains(marks::is_wild) || !name.contains(|letter: char| letter.is_alphanumeric()) {
-            return None;
-        }
-        self.budget.spend(self.world.files.texts.len() / 2);
-        let is_meant = |path: &str| {
-            path.matches('/').count() == pattern.matches('/').count() && crate::pattern::matches(pattern, path)
-        };
-        let files = self.world.files.texts.iter().filter(|(path, _)| is_meant(path));
-        let mut found: Vec<(&String, &String)> = files.collect();
-        found.sort_unstable();
-        let mut text = String::new();
-        for (_, file) in &found {
-            if text.len() + file.len() > super::LONGEST_TEXT {
-                return None;
-            }
-            text.push_str(file);
-        }
-        if found.is_empty() {
-            return None;
-        }
+        let text = self.world.files.texts.get(&path)?.as_str().into();
         self.world.certainty.lose();
-        Some(text.into())
+        Some(text)
     }
 
     /// Writes text to a file. If a command reads from that path, the text is its input.

@@ -2,8 +2,6 @@
 
 mod scope;
 
-use regex::RegexBuilder;
-
 use crate::marks::{REPO, SOME, START, is_wild};
 use crate::rules;
 use crate::walk::ScriptWalk;
@@ -12,21 +10,6 @@ use scope::{FindScope, Noted};
 
 /// The most alternatives of one expression that are told apart.
 const MOST_SCOPES: usize = 16;
-
-/// The longest expression that is looked at, in bytes.
-const LONGEST_EXPRESSION: usize = 128;
-
-/// The largest compiled form of an expression, in bytes. Larger ones count as a choice of files.
-const LARGEST_EXPRESSION: usize = 64 << 10;
-
-/// The most regular expressions of one `find` that are looked at.
-const MOST_EXPRESSIONS: usize = 8;
-
-/// Names right below a starting point that a regular expression may be about.
-const MEANT: [&str; 6] = [".git", "etc", "usr", "home", "var", "dev"];
-
-/// Paths below a starting point that an expression for everything matches.
-const SAMPLES: [&str; 4] = ["README.md", "src/main.rs", "a", "docs/img/x-1.png"];
 
 /// Parentheses that are open.
 #[derive(Debug)]
@@ -50,10 +33,6 @@ struct FindExpression<'w> {
     /// The alternatives before an `-o` outside of parentheses. They count if nothing but the paths is printed.
     earlier: Vec<FindScope>,
     groups: Vec<FindGroup>,
-    /// The number of regular expressions so far.
-    expressions: usize,
-    /// Emacs syntax, unless an option names another one.
-    is_extended: bool,
     /// An action was there, so that nothing is printed by itself.
     acted: bool,
 }
@@ -80,8 +59,6 @@ impl<'w> FindExpression<'w> {
             scopes: vec![FindScope::default()],
             earlier: Vec::new(),
             groups: Vec::new(),
-            expressions: 0,
-            is_extended: false,
             acted: false,
         }
     }
@@ -132,9 +109,6 @@ impl<'w> FindExpression<'w> {
     /// Notes an option or a test; false if the word is none of these.
     fn note_test(&mut self, word: &str) -> bool {
         let value = self.rest.first().map_or("", String::as_str);
-        if word == "-regextype" {
-            self.is_extended = !matches!(value, "emacs" | "findutils-default" | "posix-basic" | "grep" | "sed" | "ed");
-        }
         let is_in_negated = self.groups.last().is_some_and(|group| group.negated);
         let mut noted = Noted::No;
         for scope in &mut self.scopes {
@@ -186,7 +160,7 @@ impl ScriptWalk<'_> {
                 continue;
             }
             match word {
-                "-regex" | "-iregex" => self.find_expression(&mut expression),
+                "-regex" | "-iregex" => Self::find_expression(&mut expression),
                 action => self.find_action(action, &mut expression),
             }
         }
@@ -198,37 +172,15 @@ impl ScriptWalk<'_> {
         }
     }
 
-    /// `-regex`: an expression for whole paths. It is held against paths that would be there.
-    fn find_expression(&mut self, find: &mut FindExpression<'_>) {
-        let wanted = find.next().unwrap_or("");
-        // More of them would only narrow it down further.
-        if find.expressions >= MOST_EXPRESSIONS {
-            return;
-        }
-        find.expressions += 1;
-        // Counts and long lists of names are a choice, and take long to build.
-        if wanted.contains('{') || wanted.len() > LONGEST_EXPRESSION {
-            return find.scopes.iter_mut().for_each(FindScope::narrow);
-        }
-        let wanted = if find.is_extended { wanted.to_owned() } else { extended(wanted) };
-        let root = find.roots.first().map_or("", |root| root.trim_end_matches('/')).to_owned();
-        // Building one is work.
-        self.budget.spend(24);
-        let expression = RegexBuilder::new(&format!("^(?:{wanted})$"))
-            .case_insensitive(true)
-            .size_limit(LARGEST_EXPRESSION)
-            .build()
-            .ok();
-        let matches = |below: &str| expression.as_ref().is_some_and(|known| known.is_match(&format!("{root}/{below}")));
-        let is_everything = SAMPLES.iter().all(|sample| matches(sample));
-        let name = MEANT.iter().find(|name| matches(name));
-        for scope in &mut find.scopes {
-            match name {
-                _ if is_everything && !scope.negated => {}
-                // Leaving out one name leaves all others.
-                Some(_) if scope.negated => scope.negated = false,
-                Some(name) => scope.note_name("-name", name),
-                None => scope.narrow(),
+    /// `-regex`: an expression for whole paths, which is about everything chooses some files, or names the repository.
+    fn find_expression(find: &mut FindExpression<'_>) {
+        let wanted = find.next().unwrap_or("").trim_start_matches("\\.").trim_start_matches("./");
+        let is_everything = matches!(wanted.trim_start_matches('/'), ".*" | ".+");
+        for scope in find.scopes.iter_mut().filter(|scope| !is_everything || scope.negated) {
+            if wanted.ends_with("/\\.git") {
+                scope.note_name("-name", ".git");
+            } else {
+                scope.narrow();
             }
         }
     }
@@ -350,24 +302,6 @@ fn below<'p>(path: &'p str, roots: &[String]) -> &'p str {
     inside.map_or(path, |inside| inside.trim_start_matches('/'))
 }
 
-/// An expression of Emacs' kind, in which parentheses and bars want a backslash, as one without.
-fn extended(expression: &str) -> String {
-    let mut out = String::new();
-    let mut letters = expression.chars();
-    while let Some(letter) = letters.next() {
-        match letter {
-            '\\' => match letters.next() {
-                Some(sign @ ('(' | ')' | '|' | '{' | '}')) => out.push(sign),
-                Some(other) => out.extend(['\\', other]),
-                None => {}
-            },
-            '(' | ')' | '|' | '{' | '}' => out.extend(['\\', letter]),
-            other => out.push(other),
-        }
-    }
-    out
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -385,10 +319,9 @@ mod tests {
     }
 
     #[test]
-    fn an_expression_is_about_everything_or_about_a_name() {
+    fn an_expression_is_about_everything_or_a_choice() {
         assert!(refuses("find . -regex '.*' -delete"));
         assert!(refuses("find . -regex '\\./.+' -delete"));
-        assert!(refuses("find . -regextype egrep -regex '.*/(\\.git|x)' -exec rm -rf {} +"));
         assert!(!refuses("find . -regex '.*\\.\\(o\\|a\\)' -delete"));
         assert!(!refuses("find . -regextype egrep -regex '.*/(build|dist)' -exec rm -rf {} +"));
     }

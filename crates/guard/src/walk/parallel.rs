@@ -162,14 +162,7 @@ fn filled(command: &str, items: &[String]) -> String {
     let numbered = items.iter().enumerate().map(|(at, item)| ((at + 1).to_string(), item));
     for (number, item) in std::iter::once((String::new(), &all)).chain(numbered) {
         let stem = item.rsplit_once('.').map_or(item.as_str(), |(stem, _)| stem);
-        let base = base_name(item);
-        let parts = [
-            ("", item.as_str()),
-            (".", stem),
-            ("/", base),
-            ("//", item.rsplit_once('/').map_or(".", |(directory, _)| directory)),
-            ("/.", base.rsplit_once('.').map_or(base, |(stem, _)| stem)),
-        ];
+        let parts = [("", item.as_str()), (".", stem), ("/", base_name(item))];
         for (part, text) in parts {
             let place = format!("{{{number}{part}}}");
             if out.contains(&place) {
@@ -189,7 +182,7 @@ mod tests {
     #[test]
     fn items_take_their_places() {
         let items = ["a/b.txt".to_owned(), "x".to_owned()];
-        assert_eq!(filled("cp {1} {2}/{1/.}", &items), "cp a/b.txt x/b");
+        assert_eq!(filled("cp {1} {2}/{1/}", &items), "cp a/b.txt x/b.txt");
         assert_eq!(filled("echo", &items), "echo a/b.txt x");
         assert_eq!(combinations(&[items.to_vec(), items.to_vec()]).len(), 4);
     }

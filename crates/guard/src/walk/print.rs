@@ -21,7 +21,7 @@ impl ScriptWalk<'_> {
         let mut text = rest.join(" ");
         // `sh` is often a shell whose `echo` always decodes.
         if escapes || self.world.shell.zero == "sh" || self.world.shell.zero == "dash" {
-            text = unescape_all(&with_octal_zero(&text), false);
+            text = unescape_all(&text, false);
         }
         if newline {
             text.push('\n');
@@ -51,22 +51,6 @@ impl ScriptWalk<'_> {
             None => self.write(&text),
         }
     }
-}
-
-/// For `echo` an octal number begins with a zero: the backslash before another digit stands for itself.
-fn with_octal_zero(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut letters = text.chars().peekable();
-    while let Some(letter) = letters.next() {
-        out.push(letter);
-        if letter == '\\' {
-            match letters.peek() {
-                Some('1'..='7') => out.push('\\'),
-                _ => out.extend(letters.next()),
-            }
-        }
-    }
-    out
 }
 
 /// The format, used again as long as there are values.
@@ -109,9 +93,10 @@ fn once(format: &str, values: &mut std::slice::Iter<'_, String>, out: &mut Strin
             rest = after;
             continue;
         }
-        if let Some((format, after)) = rest.strip_prefix('(').and_then(|rest| rest.split_once(")T")) {
+        // A time, which nobody knows before.
+        if let Some((_, after)) = rest.strip_prefix('(').and_then(|rest| rest.split_once(")T")) {
             values.next();
-            out.push_str(&dated(format));
+            out.push(SOME);
             rest = after;
             continue;
         }
@@ -131,7 +116,6 @@ fn once(format: &str, values: &mut std::slice::Iter<'_, String>, out: &mut Strin
 struct Shape {
     is_left: bool,
     has_zeros: bool,
-    has_prefix: bool,
     width: usize,
     most: Option<usize>,
 }
@@ -148,7 +132,6 @@ impl Shape {
         Self {
             is_left: signs.contains('-'),
             has_zeros: signs.contains('0'),
-            has_prefix: signs.contains('#'),
             width: number(width).min(LONGEST_TEXT / 64),
             most: most.map(number),
         }
@@ -163,9 +146,11 @@ impl Shape {
             Some('b') => unescape_all(value, false),
             Some('q') => format!("'{}'", value.replace('\'', "'\\''")),
             Some('c') => value.chars().take(1).collect(),
-            Some(kind @ ('d' | 'i' | 'u' | 'x' | 'X' | 'o')) => match number_in(value) {
-                Some(number) => self.digits(kind, number),
-                None => UNKNOWN.to_string(),
+            Some(kind @ ('d' | 'i' | 'u' | 'x' | 'o')) => match (kind, number_in(value)) {
+                ('x', Some(number)) => format!("{number:x}"),
+                ('o', Some(number)) => format!("{number:o}"),
+                (_, Some(number)) => number.to_string(),
+                (_, None) => UNKNOWN.to_string(),
             },
             _ => UNKNOWN.to_string(),
         };
@@ -176,19 +161,6 @@ impl Shape {
             (false, _) if self.has_zeros && kind != Some('s') => "0".repeat(missing) + &text,
             (false, _) => " ".repeat(missing) + &text,
         }
-    }
-
-    fn digits(&self, kind: char, number: i64) -> String {
-        let text = match kind {
-            'x' if self.has_prefix => format!("{number:#x}"),
-            'x' => format!("{number:x}"),
-            'X' => format!("{number:X}"),
-            'o' if self.has_prefix => format!("0{number:o}"),
-            'o' => format!("{number:o}"),
-            _ => number.to_string(),
-        };
-        let least = self.most.unwrap_or(0).min(LONGEST_TEXT / 64);
-        "0".repeat(least.saturating_sub(text.len())) + &text
     }
 }
 
@@ -205,22 +177,4 @@ fn number_in(value: &str) -> Option<i64> {
             (None, None) => text.parse().ok(),
         },
     }
-}
-
-/// A time in this format: letters stand for themselves, conversions are not known.
-pub(super) fn dated(format: &str) -> String {
-    let mut out = String::new();
-    let mut letters = format.chars();
-    while let Some(letter) = letters.next() {
-        match letter {
-            '%' => match letters.next() {
-                Some('%') => out.push('%'),
-                Some('n') => out.push('\n'),
-                Some('t') => out.push('\t'),
-                _ => out.push(SOME),
-            },
-            other => out.push(other),
-        }
-    }
-    out
 }

@@ -41,15 +41,6 @@ const DAYS_OF_WORK: u32 = 90;
 /// The most names that have to match and are held against each other.
 const MOST_NAMES: usize = 8;
 
-/// A date before this year is older than the files of most projects.
-const OLD_YEAR: u32 = 2016;
-
-/// A date behind this year is one that no file has.
-const FAR_YEAR: u32 = 2090;
-
-/// Modes that nearly every file has: its owner can read and write it, all others can read it.
-const USUAL_MODE: u32 = 0o644;
-
 /// The effect of a word on a scope.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Noted {
@@ -106,11 +97,10 @@ impl FindScope {
                 self.filtered |= std::mem::take(&mut self.negated);
                 return Noted::Alone;
             }
-            test if let Some(share) = share_of(test, value) => {
+            test if let Some(most_pass) = lets_most_pass(test, value) => {
                 let is_negated = std::mem::take(&mut self.negated);
-                self.filtered |=
-                    matches!((share, is_negated), (Share::Some, _) | (Share::All, true) | (Share::None, false));
-                self.is_recent |= share == Share::Some && is_recent(test, value) && !is_negated;
+                self.filtered |= !most_pass || is_negated;
+                self.is_recent |= !most_pass && is_recent(test, value) && !is_negated;
             }
             option if VALUED.contains(&option) => self.negated = false,
             _ => return Noted::No,
@@ -214,28 +204,19 @@ fn may_be_repository(name: &str) -> bool {
     name.split('/').any(|part| pattern::may_be(part, ".git"))
 }
 
-/// The share of the files in a directory that somebody works in which pass a test.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Share {
-    None,
-    Some,
-    All,
-}
-
-/// The share of files that pass a test with a value; none if it is no such test. The owner and the modes of most files are the
-/// same, and most files are small, or not old.
-fn share_of(test: &str, value: &str) -> Option<Share> {
-    let nearly_all = match test {
-        "-user" | "-uid" | "-group" | "-gid" | "-fstype" => true,
-        "-perm" => is_usual_mode(value),
-        "-size" => return Some(share_by_size(value)),
-        "-links" => value.starts_with('-') && number(value).is_some_and(|count| count > 2) || value == "+0",
-        "-mtime" | "-ctime" | "-atime" => return Some(share_by_age(value, DAYS_OF_WORK)),
-        "-mmin" | "-cmin" | "-amin" => return Some(share_by_age(value, DAYS_OF_WORK * 24 * 60)),
-        test if is_newer_than_date(test) => return Some(share_by_date(value)),
-        test => return FILTERS.contains(&test).then_some(Share::Some),
-    };
-    Some(if nearly_all { Share::All } else { Share::Some })
+/// True if nearly every file of a project passes a test with a value, false if only some do; none if it is no such test. The
+/// owner of most files is the same, and most files are not old.
+fn lets_most_pass(test: &str, value: &str) -> Option<bool> {
+    let is_long =
+        |least: u32| value.strip_prefix('-').and_then(|age| age.parse().ok()).is_some_and(|age: u32| age >= least);
+    match test {
+        "-user" | "-uid" | "-group" | "-gid" | "-fstype" => Some(true),
+        // `find` rounds up: `-1M` are empty files alone.
+        "-size" => Some(value == "+0" || value.starts_with('-') && value.ends_with(['M', 'G']) && value != "-1M"),
+        "-mtime" | "-ctime" | "-atime" => Some(is_long(DAYS_OF_WORK)),
+        "-mmin" | "-cmin" | "-amin" => Some(is_long(DAYS_OF_WORK * 24 * 60)),
+        test => (is_newer_than_date(test) || FILTERS.contains(&test)).then_some(false),
+    }
 }
 
 /// `-newermt` and its like, which take a date.
@@ -249,129 +230,18 @@ fn is_recent(test: &str, value: &str) -> bool {
     is_age && value.starts_with('-') || is_newer_than_date(test)
 }
 
-fn number(value: &str) -> Option<u32> {
-    let digits: String = value.chars().skip_while(|letter| matches!(letter, '+' | '-')).collect();
-    digits.trim_end_matches(|letter: char| letter.is_ascii_alphabetic()).parse().ok()
-}
-
-fn share_by_size(value: &str) -> Share {
-    let Some(size) = number(value) else { return Share::Some };
-    let unit = value.chars().last().unwrap_or('b');
-    // `find` rounds up: `-1M` are empty files alone.
-    let least_of_most = match unit {
-        'c' => 64 << 10,
-        'k' => 64,
-        'M' | 'G' => 2,
-        _ => 128,
-    };
-    let is_big = match unit {
-        'M' => size >= 10,
-        'G' => true,
-        'k' => size >= 10 << 10,
-        'c' => size >= 10 << 20,
-        _ => false,
-    };
-    match value.chars().next() {
-        Some('-') if size >= least_of_most => Share::All,
-        Some('+') if size == 0 => Share::All,
-        Some('+') if is_big => Share::None,
-        _ => Share::Some,
-    }
-}
-
-fn share_by_age(value: &str, of_work: u32) -> Share {
-    // A repository is older than its files, so that an old file is nothing out of the ordinary.
-    match (value.chars().next(), number(value)) {
-        (Some('-'), Some(age)) if age >= of_work => Share::All,
-        (Some('+'), Some(age)) if age >= of_work.saturating_mul(40) => Share::None,
-        _ if value == "+-1" => Share::All,
-        _ => Share::Some,
-    }
-}
-
-/// The share of files that are newer than a date.
-fn share_by_date(value: &str) -> Share {
-    let value = value.trim();
-    if let Some(seconds) = value.strip_prefix('@') {
-        let is_old = seconds.parse::<i64>().is_ok_and(|seconds| seconds < 1_400_000_000);
-        return if is_old { Share::All } else { Share::Some };
-    }
-    if matches!(value, "now" | "tomorrow" | "today + 1 day") {
-        return Share::None;
-    }
-    if let Some(ago) = value.strip_suffix("ago").map(|ago| ago.trim_start_matches('-').trim()) {
-        let (count, unit) = ago.split_once(' ').unwrap_or(("1", ago));
-        let count = count.parse::<u32>().unwrap_or(1);
-        let days = match unit.trim_end_matches('s') {
-            "year" => count.saturating_mul(365),
-            "month" => count.saturating_mul(30),
-            "week" => count.saturating_mul(7),
-            "day" => count,
-            _ => 0,
-        };
-        return if days >= DAYS_OF_WORK { Share::All } else { Share::Some };
-    }
-    let year = value.split(|letter: char| !letter.is_ascii_digit()).find(|part| part.len() == 4);
-    match year.and_then(|year| year.parse::<u32>().ok()) {
-        Some(year) if year < OLD_YEAR => Share::All,
-        Some(year) if year > FAR_YEAR => Share::None,
-        _ => Share::Some,
-    }
-}
-
-/// True if nearly every file has the modes that `-perm` asks for.
-fn is_usual_mode(value: &str) -> bool {
-    let (sign, mode) = match value.chars().next() {
-        Some(sign @ ('-' | '/' | '+')) => (sign, value.get(1..).unwrap_or("")),
-        _ => return false,
-    };
-    if let Ok(bits) = u32::from_str_radix(mode, 8) {
-        return if sign == '-' { bits & !USUAL_MODE == 0 } else { bits & USUAL_MODE != 0 };
-    }
-    // `u=r`, `a+r`, `u+rw`: the owner reads and writes, all others read.
-    mode.split(',').all(|part| {
-        let (who, what) = part.split_once(['=', '+']).unwrap_or(("", part));
-        let is_owner = !who.is_empty() && who.chars().all(|letter| letter == 'u');
-        !what.is_empty() && what.chars().all(|letter| letter == 'r' || letter == 'w' && is_owner)
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn tests_that_nearly_all_files_pass_are_no_choice() {
-        for (test, value) in [
-            ("-newermt", "1990-01-01"),
-            ("-newermt", "10 years ago"),
-            ("-newerct", "@0"),
-            ("-size", "+0"),
-            ("-size", "-64k"),
-            ("-perm", "/444"),
-            ("-perm", "-u=rw"),
-            ("-perm", "-0400"),
-            ("-links", "-9"),
-            ("-mtime", "-99999"),
-            ("-mmin", "-9999999"),
-            ("-user", "dev"),
-        ] {
-            assert_eq!(share_of(test, value), Some(Share::All), "{test} {value}");
+        for (test, value) in [("-size", "+0"), ("-mtime", "-99999"), ("-mmin", "-9999999"), ("-user", "dev")] {
+            assert_eq!(lets_most_pass(test, value), Some(true), "{test} {value}");
         }
-        for (test, value) in [
-            ("-newermt", "2026-01-01"),
-            ("-newermt", "1 hour ago"),
-            ("-size", "+1k"),
-            ("-perm", "-u=x"),
-            ("-perm", "/111"),
-            ("-perm", "600"),
-            ("-mtime", "+7"),
-            ("-mtime", "-1"),
-            ("-inum", "7"),
-        ] {
-            assert_eq!(share_of(test, value), Some(Share::Some), "{test} {value}");
+        for (test, value) in [("-newermt", "2026-01-01"), ("-size", "+1k"), ("-mtime", "+7"), ("-mtime", "-1")] {
+            assert_eq!(lets_most_pass(test, value), Some(false), "{test} {value}");
         }
-        assert_eq!(share_of("-size", "+100M"), Some(Share::None));
-        assert_eq!(share_of("-name", "x"), None);
+        assert_eq!(lets_most_pass("-name", "x"), None);
     }
 }
