@@ -211,8 +211,10 @@ fn lets_most_pass(test: &str, value: &str) -> Option<bool> {
         |least: u32| value.strip_prefix('-').and_then(|age| age.parse().ok()).is_some_and(|age: u32| age >= least);
     match test {
         "-user" | "-uid" | "-group" | "-gid" | "-fstype" => Some(true),
-        // `find` rounds up: `-1M` are empty files alone.
-        "-size" => Some(value == "+0" || value.starts_with('-') && value.ends_with(['M', 'G']) && value != "-1M"),
+        // `find` rounds up: `-1M` and `-1G` are empty files alone.
+        "-size" => Some(
+            value == "+0" || value.starts_with('-') && value.ends_with(['M', 'G']) && !matches!(value, "-1M" | "-1G"),
+        ),
         "-mtime" | "-ctime" | "-atime" => Some(is_long(DAYS_OF_WORK)),
         "-mmin" | "-cmin" | "-amin" => Some(is_long(DAYS_OF_WORK * 24 * 60)),
         test => (is_newer_than_date(test) || FILTERS.contains(&test)).then_some(false),
@@ -239,7 +241,9 @@ mod tests {
         for (test, value) in [("-size", "+0"), ("-mtime", "-99999"), ("-mmin", "-9999999"), ("-user", "dev")] {
             assert_eq!(lets_most_pass(test, value), Some(true), "{test} {value}");
         }
-        for (test, value) in [("-newermt", "2026-01-01"), ("-size", "+1k"), ("-mtime", "+7"), ("-mtime", "-1")] {
+        for (test, value) in
+            [("-newermt", "2026-01-01"), ("-size", "+1k"), ("-size", "-1G"), ("-mtime", "+7"), ("-mtime", "-1")]
+        {
             assert_eq!(lets_most_pass(test, value), Some(false), "{test} {value}");
         }
         assert_eq!(lets_most_pass("-name", "x"), None);
