@@ -3,18 +3,18 @@
 //! A changed text is parsed again. Its value must equal the old value with the one change; otherwise the change is
 //! refused.
 
-use serde_json::{Map, Value};
+use jsonc_parser::common::Ranged;
+use serde_json::Value;
 use thiserror::Error;
 
-use super::jsonc::{self, Document, Group, Kind, Member, Wrong};
-use super::splice::{Splice, cut, insert, is_alone, spliced};
-use super::style::{Style, one_line};
+use super::jsonc::{Document, descend};
+use super::layout::{Lines, Splices, cut, insert, is_alone, one_line, spliced};
 
 /// The reason why a text cannot be changed.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub(crate) enum EditError {
     #[error("it is not JSON: {0}")]
-    Json(#[from] Wrong),
+    Json(String),
     #[error("it is not TOML: {0}")]
     Toml(String),
     #[error("{0} is not where settings have it: it should be a group of names and values")]
@@ -31,89 +31,81 @@ pub(crate) enum EditError {
 
 /// Sets the key at the end of a path, and creates missing groups. None if the key has this value already.
 pub(super) fn set(text: &str, path: &[&str], value: &Value) -> Result<Option<String>, EditError> {
-    let (mark, body) = without_mark(text);
-    let Some(document) = jsonc::read(body)? else {
-        let style = Style::of(body, None);
-        let lead = if body.is_empty() || body.ends_with('\n') { "" } else { style.newline };
-        return Ok(Some(format!("{mark}{body}{lead}{}{}", style.object(path, value, ""), style.newline)));
+    let document = Document::parse(text)?;
+    let Some(root) = document.root()? else {
+        let (Document { mark, body, .. }, lines) = (&document, Lines::of(&document));
+        let lead = if body.is_empty() || body.ends_with('\n') { "" } else { lines.newline };
+        return Ok(Some(format!("{mark}{body}{lead}{}{}", lines.object(path, value, ""), lines.newline)));
     };
-    let root = object(document.group.as_ref(), "the whole")?;
-    let (within, missing) = descend(root, path)?;
-    let splices = match missing {
-        [name] if only(within, name)?.is_some() => {
-            if value_at(&document.value, path) == Some(value) {
-                return Ok(None);
-            }
-            let member = only(within, name)?.ok_or_else(|| entangled(path))?;
-            vec![Splice::new(member.value.clone(), one_line(value))]
+    let mut expected = document.value();
+    let splices = match document.at(path)? {
+        Some(_) if value_at(&expected, path) == Some(value) => return Ok(None),
+        Some(there) => vec![(there.start()..there.end(), one_line(value))],
+        None => {
+            let (within, missing) = descend(root, path)?;
+            insert(&document, &document.object(within), missing, value)
         }
-        missing => insert(body, within, missing, value, &Style::of(body, Some(root))),
     };
-    let mut expected = document.value.clone();
-    *path.iter().fold(&mut expected, |group, name| &mut group[*name]) = value.clone();
-    checked(mark, &spliced(body, splices), &expected, path).map(Some)
+    *place(&mut expected, path) = value.clone();
+    changed(&document, splices, &expected, path)
 }
 
 /// Adds an item to the list at a path, and creates a missing list. None if the list has the item already.
 pub(super) fn add(text: &str, path: &[&str], item: &Value) -> Result<Option<String>, EditError> {
-    let (mark, body) = without_mark(text);
-    let Some(document) = read_member(body, path)? else {
-        return set(text, path, &Value::from(vec![item.clone()]));
-    };
-    let list = list(&document, path)?;
-    let items = items(&document, path);
+    let document = Document::parse(text)?;
+    let Some(list) = document.at(path)? else { return set(text, path, &Value::from(vec![item.clone()])) };
+    let list = list.as_array().ok_or_else(|| EditError::NotAList(path.join(".")))?;
+    let mut expected = document.value();
+    let items = items(&mut expected, path);
     if items.contains(item) {
         return Ok(None);
     }
-    let splices = insert(body, list, &[], item, &Style::of(body, document.group.as_ref()));
-    let mut expected = document.value.clone();
-    let added = items.iter().chain([item]).cloned().collect();
-    *path.iter().fold(&mut expected, |group, name| &mut group[*name]) = added;
-    checked(mark, &spliced(body, splices), &expected, path).map(Some)
+    items.push(item.clone());
+    changed(&document, insert(&document, &document.list(list), &[], item), &expected, path)
 }
 
 /// Removes the key at the end of a path, and the groups that become empty. The first `found` names of the path stay.
 /// None if the key is missing.
 pub(super) fn unset(text: &str, path: &[&str], found: usize) -> Result<Option<String>, EditError> {
-    let (mark, body) = without_mark(text);
-    let Some(document) = read_member(body, path)? else { return Ok(None) };
-    let root = object(document.group.as_ref(), "the whole")?;
+    let document = Document::parse(text)?;
+    let Some(root) = document.root()? else { return Ok(None) };
+    if document.at(path)?.is_none() {
+        return Ok(None);
+    }
     let mut length = path.len();
-    while length > found + 1 && is_alone(body, descend(root, &path[..length])?.0) {
+    while length > found + 1 && is_alone(document.body, &document.object(descend(root, &path[..length])?.0)) {
         length -= 1;
     }
     let path = &path[..length];
-    let within = descend(root, path)?.0;
+    let (within, _) = descend(root, path)?;
     let (name, groups) = path.split_last().ok_or_else(|| entangled(path))?;
-    let index = within.members.iter().position(|member| member.name == *name).ok_or_else(|| entangled(path))?;
-    let mut expected = document.value.clone();
-    let group = groups.iter().fold(&mut expected, |group, name| &mut group[*name]);
-    group.as_object_mut().and_then(|group| group.remove(*name));
-    checked(mark, &spliced(body, cut(body, within, index)), &expected, path).map(Some)
+    let index = within.properties.iter().position(|property| property.name.as_str() == *name);
+    let index = index.ok_or_else(|| entangled(path))?;
+    let mut expected = document.value();
+    place(&mut expected, groups).as_object_mut().and_then(|group| group.remove(*name));
+    changed(&document, cut(&document, &document.object(within), index), &expected, path)
 }
 
 /// Removes an item from the list at a path, and a list and groups that become empty, as [`unset`] does. None if the
 /// item is missing.
 pub(super) fn discard(text: &str, path: &[&str], item: &Value, found: usize) -> Result<Option<String>, EditError> {
-    let (mark, body) = without_mark(text);
-    let Some(document) = read_member(body, path)? else { return Ok(None) };
-    let list = list(&document, path)?;
-    let items = items(&document, path);
+    let document = Document::parse(text)?;
+    let Some(list) = document.at(path)? else { return Ok(None) };
+    let list = document.list(list.as_array().ok_or_else(|| EditError::NotAList(path.join(".")))?);
+    let mut expected = document.value();
+    let items = items(&mut expected, path);
     // The added item comes after those of the user.
     let Some(index) = items.iter().rposition(|there| there == item) else { return Ok(None) };
-    if found < path.len() && is_alone(body, list) {
+    if found < path.len() && is_alone(document.body, &list) {
         return unset(text, path, found);
     }
-    let mut expected = document.value.clone();
-    let left = items.iter().enumerate().filter(|(at, _)| *at != index).map(|(_, item)| item.clone()).collect();
-    *path.iter().fold(&mut expected, |group, name| &mut group[*name]) = left;
-    checked(mark, &spliced(body, cut(body, list, index)), &expected, path).map(Some)
+    items.remove(index);
+    changed(&document, cut(&document, &list, index), &expected, path)
 }
 
 /// The value of a text; an empty object for an empty text.
 pub(super) fn read(text: &str) -> Result<Value, EditError> {
-    let document = jsonc::read(without_mark(text).1)?;
-    Ok(document.map_or_else(|| Map::new().into(), |document| document.value))
+    Ok(Document::parse(text)?.value())
 }
 
 /// The value at a path.
@@ -126,62 +118,32 @@ pub(super) fn without_mark(text: &str) -> (&str, &str) {
     text.split_at(if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 })
 }
 
-/// Parses a text; none if nothing is at the path.
-fn read_member(body: &str, path: &[&str]) -> Result<Option<Document>, EditError> {
-    let Some(document) = jsonc::read(body)? else { return Ok(None) };
-    let root = object(document.group.as_ref(), "the whole")?;
-    let (within, missing) = descend(root, path)?;
-    let is_there = matches!(missing, [name] if only(within, name)?.is_some());
-    Ok(is_there.then_some(document))
+/// The place for a value at a path. Missing groups are created.
+fn place<'a>(value: &'a mut Value, path: &[&str]) -> &'a mut Value {
+    path.iter().fold(value, |group, name| &mut group[*name])
 }
 
-/// Follows a path as far as groups exist. Returns the innermost group and the remaining names, at least one.
-fn descend<'a, 'b>(root: &'a Group, path: &'b [&'b str]) -> Result<(&'a Group, &'b [&'b str]), EditError> {
-    let (mut within, mut missing) = (root, path);
-    while let [name, rest @ ..] = missing
-        && !rest.is_empty()
-        && let Some(member) = only(within, name)?
-    {
-        within = object(member.group.as_ref(), name)?;
-        missing = rest;
-    }
-    Ok((within, missing))
-}
-
-fn object<'a>(group: Option<&'a Group>, name: &str) -> Result<&'a Group, EditError> {
-    group.filter(|group| group.kind == Kind::Object).ok_or_else(|| EditError::NotAGroup(name.to_owned()))
-}
-
-/// The list at the end of a path.
-fn list<'a>(document: &'a Document, path: &[&str]) -> Result<&'a Group, EditError> {
-    let not_a_list = || EditError::NotAList(path.join("."));
-    let (within, missing) = descend(object(document.group.as_ref(), "the whole")?, path)?;
-    let member = only(within, missing.first().ok_or_else(not_a_list)?)?;
-    let group = member.and_then(|member| member.group.as_ref());
-    group.filter(|group| group.kind == Kind::List).ok_or_else(not_a_list)
-}
-
-fn items<'a>(document: &'a Document, path: &[&str]) -> &'a [Value] {
-    value_at(&document.value, path).and_then(Value::as_array).map_or(&[], Vec::as_slice)
-}
-
-/// The one member of this name.
-fn only<'a>(object: &'a Group, name: &str) -> Result<Option<&'a Member>, EditError> {
-    let mut named = object.members.iter().filter(|member| member.name == name);
-    let first = named.next();
-    if named.next().is_some() { Err(EditError::Twice(name.to_owned())) } else { Ok(first) }
+/// The items of the list at a path.
+fn items<'a>(value: &'a mut Value, path: &[&str]) -> &'a mut Vec<Value> {
+    place(value, path).as_array_mut().expect("the document has a list there")
 }
 
 fn entangled(path: &[&str]) -> EditError {
     EditError::Entangled(path.join("."))
 }
 
-/// The changed text, if its value is the expected one.
-fn checked(mark: &str, changed: &str, expected: &Value, path: &[&str]) -> Result<String, EditError> {
-    match jsonc::read(changed) {
-        Ok(Some(document)) if document.value == *expected => Ok(format!("{mark}{changed}")),
-        _ => Err(entangled(path)),
+/// The text with replacements made, if its value is the expected one.
+fn changed(
+    document: &Document<'_>,
+    splices: Splices,
+    expected: &Value,
+    path: &[&str],
+) -> Result<Option<String>, EditError> {
+    let changed = spliced(document.body, splices);
+    if read(&changed).is_ok_and(|value| value == *expected) {
+        return Ok(Some(format!("{}{changed}", document.mark)));
     }
+    Err(entangled(path))
 }
 
 #[cfg(test)]

@@ -1,36 +1,45 @@
-//! A parser for JSON with comments and trailing commas. It keeps byte offsets, so that a text can be changed in one
-//! place.
+//! A parsed JSON text with comments and trailing commas, and the places of everything in it.
+//!
+//! The library's syntax tree that can be changed is not used: it breaks objects of one line into several, drops blank
+//! lines, and takes the comments beside a removed member with it.
 
-use std::ops::Range;
+use jsonc_parser::ast::{Array, Object, Value};
+use jsonc_parser::common::{Range, Ranged};
+use jsonc_parser::errors::ParseErrorKind;
+use jsonc_parser::tokens::{Token, TokenAndRange};
+use jsonc_parser::{CollectOptions, CommentCollectionStrategy, ParseOptions, parse_to_ast};
+use serde_json::Map;
 
-use serde_json::{Map, Value};
-use thiserror::Error;
+use super::edit::{EditError, without_mark};
 
-/// Deepest nesting. The parser recurses on the stack.
-const DEEPEST: usize = 100;
-
-/// The offset at which a text is invalid.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("line {line}, column {column}: {what}")]
-pub(crate) struct Wrong {
-    line: usize,
-    column: usize,
-    what: String,
-}
+/// JSON as editors and agents read it: comments and trailing commas, and nothing else of JSON5.
+const DIALECT: ParseOptions = ParseOptions {
+    allow_comments: true,
+    allow_trailing_commas: true,
+    allow_loose_object_property_names: false,
+    allow_missing_commas: false,
+    allow_single_quoted_strings: false,
+    allow_hexadecimal_numbers: false,
+    allow_unary_plus_numbers: false,
+    allow_bare_decimal_point_numbers: false,
+    allow_non_finite_numbers: false,
+    allow_extended_string_escapes: false,
+};
 
 /// A parsed text.
-#[derive(Debug)]
-pub(super) struct Document {
-    /// Of duplicate names the last one counts.
-    pub(super) value: Value,
-    /// None if the text is a single string, number or word.
-    pub(super) group: Option<Group>,
+pub(super) struct Document<'a> {
+    /// The byte order mark, if there is one.
+    pub(super) mark: &'a str,
+    /// The text behind the mark. All offsets count from its beginning.
+    pub(super) body: &'a str,
+    /// None if the text has only white space and comments.
+    root: Option<Value<'a>>,
+    /// Comments are among them.
+    tokens: Vec<TokenAndRange<'a>>,
 }
 
-/// The place of an object or a list in the text.
-#[derive(Debug)]
+/// The place of an object or a list.
 pub(super) struct Group {
-    pub(super) kind: Kind,
     /// Offset of the bracket that opens it.
     pub(super) open: usize,
     /// Offset of the bracket that closes it.
@@ -38,205 +47,122 @@ pub(super) struct Group {
     pub(super) members: Vec<Member>,
 }
 
-/// Decides between braces with names, and square brackets without.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
-    Object,
-    List,
-}
-
 /// The place of one value in its group, with its name if the group is an object.
-#[derive(Debug)]
 pub(super) struct Member {
-    /// Empty in a list.
-    pub(super) name: String,
     pub(super) start: usize,
-    pub(super) value: Range<usize>,
-    /// None if the value is a string, a number or a word.
-    pub(super) group: Option<Group>,
+    pub(super) end: usize,
     /// Offset of the comma behind it.
     pub(super) comma: Option<usize>,
 }
 
-/// Parses a text; none if it has only white space and comments.
-pub(super) fn read(text: &str) -> Result<Option<Document>, Wrong> {
-    let mut reader = JsonParser { text, at: 0 };
-    let read = reader.document();
-    read.map_err(|what| {
-        let before = &text[..text.floor_char_boundary(reader.at)];
-        let line = before.rsplit('\n').next().unwrap_or_default();
-        Wrong { line: 1 + before.matches('\n').count(), column: 1 + line.chars().count(), what }
-    })
+impl<'a> Document<'a> {
+    pub(super) fn parse(text: &'a str) -> Result<Self, EditError> {
+        let (mark, body) = without_mark(text);
+        let collect = CollectOptions { comments: CommentCollectionStrategy::AsTokens, tokens: true };
+        let parsed = parse_to_ast(body, &collect, &DIALECT).map_err(|error| {
+            let is_cut_off =
+                matches!(error.kind(), ParseErrorKind::UnterminatedObject | ParseErrorKind::UnterminatedArray);
+            let place = if is_cut_off { body.len() } else { error.range().start };
+            let mut what = error.kind().to_string();
+            what[..1].make_ascii_lowercase();
+            wrong(body, place, &what)
+        })?;
+        let tokens = parsed.tokens.unwrap_or_default();
+        // The library accepts line breaks in strings; the clients refuse them.
+        let broken = tokens.iter().find(|token| {
+            matches!(token.token, Token::String(_)) && token.range.text(body).contains(|char| char < ' ')
+        });
+        match broken {
+            Some(string) => Err(wrong(body, string.range.start, "control character in a string")),
+            None => Ok(Self { mark, body, root: parsed.value, tokens }),
+        }
+    }
+
+    /// The value of the text; an empty object for an empty text. Of duplicate names the last one counts.
+    pub(super) fn value(&self) -> serde_json::Value {
+        self.root.clone().map_or_else(|| Map::new().into(), Into::into)
+    }
+
+    /// The object that is the whole text; none if the text is empty.
+    pub(super) fn root(&self) -> Result<Option<&Object<'a>>, EditError> {
+        self.root.as_ref().map(|root| object(root, "the whole")).transpose()
+    }
+
+    /// The value at the end of a path, if it is there.
+    pub(super) fn at(&self, path: &[&str]) -> Result<Option<&Value<'a>>, EditError> {
+        let Some(root) = self.root()? else { return Ok(None) };
+        match descend(root, path)? {
+            (within, [name]) => only(within, name),
+            _ => Ok(None),
+        }
+    }
+
+    /// The place of an object.
+    pub(super) fn object(&self, object: &Object<'_>) -> Group {
+        self.group(object.range, object.properties.iter().map(|property| property.range))
+    }
+
+    /// The place of a list.
+    pub(super) fn list(&self, list: &Array<'_>) -> Group {
+        self.group(list.range, list.elements.iter().map(Ranged::range))
+    }
+
+    fn group(&self, whole: Range, members: impl Iterator<Item = Range>) -> Group {
+        let comma = |end| {
+            let next = self.tokens_from(end).iter().find(|token| !is_comment(token))?;
+            Some(next.range.start).filter(|_| next.token == Token::Comma)
+        };
+        let members = members.map(|Range { start, end }| Member { start, end, comma: comma(end) });
+        Group { open: whole.start, close: whole.end - 1, members: members.collect() }
+    }
+
+    /// The end of the comments that follow a place on its line; the place itself if there are none.
+    pub(super) fn comments_end(&self, from: usize) -> usize {
+        let comments = self.tokens_from(from).iter().take_while(|token| is_comment(token));
+        let ends = comments.map(|comment| comment.range.end);
+        ends.take_while(|end| !self.body[from..*end].contains(['\n', '\r'])).last().unwrap_or(from)
+    }
+
+    fn tokens_from(&self, place: usize) -> &[TokenAndRange<'a>] {
+        &self.tokens[self.tokens.partition_point(|token| token.range.start < place)..]
+    }
 }
 
-/// Skips white space and comments on the same line, and returns the offset after them.
-pub(super) fn same_line(text: &str, from: usize) -> usize {
-    let mut reader = JsonParser { text, at: from };
-    let mut end = from;
-    loop {
-        reader.at += text[reader.at..].len() - text[reader.at..].trim_start_matches([' ', '\t']).len();
-        let begin = reader.at;
-        match reader.comment() {
-            Ok(true) if !text[begin..reader.at].contains('\n') => end = reader.at,
-            _ => return end,
-        }
-    }
+fn wrong(body: &str, place: usize, what: &str) -> EditError {
+    let before = &body[..place];
+    let column = before.rsplit('\n').next().map_or(0, |line| line.chars().count());
+    EditError::Json(format!("line {}, column {}: {what}", 1 + before.matches('\n').count(), 1 + column))
 }
 
-struct JsonParser<'a> {
-    text: &'a str,
-    at: usize,
+/// Follows a path as far as objects exist. Returns the innermost object and the remaining names, at least one.
+pub(super) fn descend<'a, 'b, 'c>(
+    root: &'c Object<'a>,
+    path: &'b [&'b str],
+) -> Result<(&'c Object<'a>, &'b [&'b str]), EditError> {
+    let (mut within, mut missing) = (root, path);
+    while let [name, rest @ ..] = missing
+        && !rest.is_empty()
+        && let Some(member) = only(within, name)?
+    {
+        within = object(member, name)?;
+        missing = rest;
+    }
+    Ok((within, missing))
 }
 
-impl JsonParser<'_> {
-    fn document(&mut self) -> Result<Option<Document>, String> {
-        self.space()?;
-        if self.at == self.text.len() {
-            return Ok(None);
-        }
-        let (value, group) = self.value(0)?;
-        self.space()?;
-        if self.at < self.text.len() {
-            return Err("something comes behind the end".to_owned());
-        }
-        Ok(Some(Document { value, group }))
-    }
+/// The value of the one member of this name.
+fn only<'a, 'c>(object: &'c Object<'a>, name: &str) -> Result<Option<&'c Value<'a>>, EditError> {
+    let mut named = object.properties.iter().filter(|property| property.name.as_str() == name);
+    let first = named.next().map(|property| &property.value);
+    if named.next().is_some() { Err(EditError::Twice(name.to_owned())) } else { Ok(first) }
+}
 
-    fn rest(&self) -> &str {
-        &self.text[self.at..]
-    }
+fn object<'a, 'c>(value: &'c Value<'a>, name: &str) -> Result<&'c Object<'a>, EditError> {
+    value.as_object().ok_or_else(|| EditError::NotAGroup(name.to_owned()))
+}
 
-    fn next(&self) -> Option<u8> {
-        self.rest().bytes().next()
-    }
-
-    fn takes(&mut self, byte: u8) -> bool {
-        let is_it = self.next() == Some(byte);
-        self.at += usize::from(is_it);
-        is_it
-    }
-
-    /// Skips white space and comments.
-    fn space(&mut self) -> Result<(), String> {
-        loop {
-            self.at += self.rest().len() - self.rest().trim_start_matches([' ', '\t', '\n', '\r']).len();
-            if !self.comment()? {
-                return Ok(());
-            }
-        }
-    }
-
-    /// Skips a comment, if there is one.
-    fn comment(&mut self) -> Result<bool, String> {
-        if self.rest().starts_with("//") {
-            let line = self.rest().find(['\n', '\r']);
-            self.at += line.unwrap_or(self.rest().len());
-            return Ok(true);
-        }
-        if self.rest().starts_with("/*") {
-            let end = self.rest()[2..].find("*/").ok_or("a comment has no end")?;
-            self.at += end + 4;
-            return Ok(true);
-        }
-        Ok(false)
-    }
-
-    fn value(&mut self, depth: usize) -> Result<(Value, Option<Group>), String> {
-        if depth > DEEPEST {
-            return Err(format!("it is nested more than {DEEPEST} deep"));
-        }
-        match self.next() {
-            Some(b'{') => self.object(depth).map(|(value, group)| (value, Some(group))),
-            Some(b'[') => self.list(depth).map(|(value, group)| (value, Some(group))),
-            Some(b'"') => Ok((Value::String(self.string()?), None)),
-            _ => Ok((self.scalar()?, None)),
-        }
-    }
-
-    fn object(&mut self, depth: usize) -> Result<(Value, Group), String> {
-        let open = self.at;
-        self.at += 1;
-        let (mut values, mut members) = (Map::new(), Vec::new());
-        loop {
-            self.space()?;
-            let close = self.at;
-            if self.takes(b'}') {
-                return Ok((Value::Object(values), Group { kind: Kind::Object, open, close, members }));
-            }
-            if members.last().is_some_and(|last: &Member| last.comma.is_none()) {
-                return Err("a comma or `}` is missing".to_owned());
-            }
-            let start = self.at;
-            let name = self.string()?;
-            self.space()?;
-            if !self.takes(b':') {
-                return Err("a colon is missing".to_owned());
-            }
-            self.space()?;
-            let (value, member) = self.member(name.clone(), Some(start), depth)?;
-            values.insert(name, value);
-            members.push(member);
-        }
-    }
-
-    fn list(&mut self, depth: usize) -> Result<(Value, Group), String> {
-        let open = self.at;
-        self.at += 1;
-        let (mut values, mut members) = (Vec::new(), Vec::new());
-        loop {
-            self.space()?;
-            let close = self.at;
-            if self.takes(b']') {
-                return Ok((Value::Array(values), Group { kind: Kind::List, open, close, members }));
-            }
-            if members.last().is_some_and(|last: &Member| last.comma.is_none()) {
-                return Err("a comma or `]` is missing".to_owned());
-            }
-            let (value, member) = self.member(String::new(), None, depth)?;
-            values.push(value);
-            members.push(member);
-        }
-    }
-
-    /// Parses a value and the comma after it. Without a name, the member starts with its value.
-    fn member(&mut self, name: String, start: Option<usize>, depth: usize) -> Result<(Value, Member), String> {
-        let begin = self.at;
-        let (value, group) = self.value(depth + 1)?;
-        let end = self.at;
-        self.space()?;
-        let comma = Some(self.at).filter(|_| self.takes(b','));
-        Ok((value, Member { name, start: start.unwrap_or(begin), value: begin..end, group, comma }))
-    }
-
-    fn string(&mut self) -> Result<String, String> {
-        let bytes = self.rest().as_bytes();
-        if bytes.first() != Some(&b'"') {
-            return Err("a name in quotes is missing".to_owned());
-        }
-        let mut end = 1;
-        while let Some(byte) = bytes.get(end) {
-            match byte {
-                b'"' => {
-                    let read =
-                        serde_json::from_str(&self.rest()[..=end]).map_err(|_| "this is no string".to_owned())?;
-                    self.at += end + 1;
-                    return Ok(read);
-                }
-                b'\\' => end += 2,
-                _ => end += 1,
-            }
-        }
-        Err("a string has no end".to_owned())
-    }
-
-    /// A number, or one of the three words.
-    fn scalar(&mut self) -> Result<Value, String> {
-        let end = self.rest().find(|char: char| !(char.is_ascii_alphanumeric() || "+-.".contains(char)));
-        let word = &self.rest()[..end.unwrap_or(self.rest().len())];
-        let value = serde_json::from_str(word).map_err(|_| "a value is missing".to_owned())?;
-        self.at += word.len();
-        Ok(value)
-    }
+fn is_comment(token: &TokenAndRange<'_>) -> bool {
+    matches!(token.token, Token::CommentLine(_) | Token::CommentBlock(_))
 }
 
 #[cfg(test)]
@@ -248,40 +174,43 @@ mod tests {
     #[test]
     fn comments_and_commas_are_taken_as_people_write_them() {
         let text = "// a\n{ /* b */ \"x\": [1, 2.5e3, true,], // c\n \"y\\\"\": {\"z\": null,}, }\n";
-        let document = read(text).expect("JSON").expect("something");
-        assert_eq!(document.value, json!({ "x": [1, 2500.0, true], "y\"": { "z": null } }));
-        let object = document.group.expect("an object");
-        assert_eq!(&text[object.members[0].value.clone()], "[1, 2.5e3, true,]");
-        assert_eq!(&text[object.close..], "}\n");
-        let list = object.members[0].group.as_ref().expect("a list");
-        assert_eq!((list.kind, &text[list.members[1].value.clone()]), (Kind::List, "2.5e3"));
+        let document = Document::parse(text).expect("JSON");
+        assert_eq!(document.value(), json!({ "x": [1, 2500.0, true], "y\"": { "z": null } }));
+        let list = document.at(&["x"]).expect("an object").expect("a list");
+        assert_eq!(list.text(text), "[1, 2.5e3, true,]");
+        let places = document.list(list.as_array().expect("a list"));
+        assert_eq!(&text[places.members[1].start..places.members[1].end], "2.5e3");
+        assert_eq!(places.members[2].comma, Some(places.close - 1));
     }
 
     #[test]
     fn what_is_no_json_is_refused_where_it_is() {
         for (text, place) in [
-            ("{", "line 1, column 2: a name"),
-            ("{\n  \"a\": 1\n  \"b\": 2\n}", "line 3, column 3: a comma"),
-            ("{\"a\": }", "line 1, column 7: a value"),
-            ("{\"a\" 1}", "line 1, column 6: a colon"),
-            ("{,}", "line 1, column 2: a name"),
-            ("[1 2]", "line 1, column 4: a comma"),
-            ("{} x", "line 1, column 4: something"),
-            ("{\"a\": \"b", "line 1, column 7: a string has no end"),
-            ("/* x", "line 1, column 1: a comment"),
-            ("{\"a\": 01}", "line 1, column 7: a value"),
-            ("{'a': 1}", "line 1, column 2: a name"),
-            ("{\"a\": \"\\", "line 1, column 7: a string has no end"),
+            ("{", "line 1, column 2: unterminated object"),
+            ("{\n  \"a\": [\n", "line 3, column 1: unterminated array"),
+            ("{\n  \"a\": 1\n  \"b\": 2\n}", "line 2, column 9: expected comma"),
+            ("{\"a\": }", "line 1, column 7: unexpected close brace"),
+            ("{\"a\" 1}", "line 1, column 6: expected colon"),
+            ("{,}", "line 1, column 2: unexpected token"),
+            ("[1 2]", "line 1, column 3: expected comma"),
+            ("{} x", "line 1, column 4: text cannot contain more"),
+            ("{\"a\": \"b", "line 1, column 7: unterminated string"),
+            ("/* x", "line 1, column 1: unterminated comment"),
+            ("{\"a\": 01}", "line 1, column 8: expected comma"),
+            ("{'a': 1}", "line 1, column 2: single-quoted"),
+            ("{a: 1}", "line 1, column 2: expected string"),
+            ("{\"a\": \"\\", "line 1, column 7: unterminated string"),
+            ("{\"é\": \"b\nc\"}", "line 1, column 7: control character"),
         ] {
-            let wrong = read(text).expect_err(text).to_string();
-            assert!(wrong.starts_with(place), "{text}: {wrong}");
+            let wrong = Document::parse(text).err().expect(text).to_string();
+            assert!(wrong.starts_with(&format!("it is not JSON: {place}")), "{text}: {wrong}");
         }
         let deep = format!("{}{}", "[".repeat(200_000), "]".repeat(200_000));
-        assert!(read(&deep).expect_err("too deep").to_string().contains("nested"));
+        assert!(Document::parse(&deep).err().expect("too deep").to_string().contains("nesting"));
     }
 
     #[test]
     fn a_text_with_nothing_in_it_says_nothing() {
-        assert!(read(" // only this\r\n\t/* and this */").expect("fine").is_none());
+        assert!(Document::parse(" // only this\r\n\t/* and this */").expect("fine").root.is_none());
     }
 }

@@ -6,13 +6,12 @@ mod client;
 mod edit;
 mod file;
 mod jsonc;
+mod layout;
 #[cfg(test)]
 mod properties;
 pub(crate) mod record;
 mod show;
-mod splice;
 pub(crate) mod stage;
-mod style;
 mod toml;
 
 use std::error::Error;

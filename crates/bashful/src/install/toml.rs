@@ -6,7 +6,7 @@ use toml::de::{DeTable, DeValue};
 use toml::{Spanned, Table, Value};
 
 use super::edit::{EditError, without_mark};
-use super::style::newline;
+use super::layout::newline;
 
 /// Sets the key at the end of a path. A missing table is added at the end. None if the key has this value already.
 pub(super) fn set(text: &str, path: &[&str], value: &serde_json::Value) -> Result<Option<String>, EditError> {
