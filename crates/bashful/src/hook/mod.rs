@@ -8,7 +8,6 @@ mod call;
 mod glance;
 mod install;
 mod places;
-mod sha256;
 mod status;
 
 use std::error::Error;

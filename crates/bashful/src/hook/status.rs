@@ -7,9 +7,10 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use regex::Regex;
 use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
 
+use super::Agent;
 use super::places::FoundHook;
-use super::{Agent, sha256};
 use crate::exit::Exit;
 use crate::install::read_settings;
 use crate::print;
@@ -220,7 +221,8 @@ fn codex_hash(found: &FoundHook) -> String {
         identity["matcher"] = matcher.as_str().into();
     }
     identity.sort_all_objects();
-    format!("sha256:{}", sha256::hex(identity.to_string().as_bytes()))
+    let hash = Sha256::digest(identity.to_string());
+    hash.iter().fold("sha256:".to_owned(), |text, byte| format!("{text}{byte:02x}"))
 }
 
 #[cfg(test)]

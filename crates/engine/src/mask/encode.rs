@@ -2,6 +2,9 @@
 
 use std::fmt::Write;
 
+use base64::Engine as _;
+use base64::prelude::{BASE64_STANDARD_NO_PAD, BASE64_URL_SAFE_NO_PAD};
+
 /// Style of a JSON encoder, where JSON leaves a choice.
 #[derive(Clone, Copy)]
 struct Json {
@@ -141,21 +144,9 @@ pub(super) fn percent_decoded(text: &[u8]) -> Vec<u8> {
     out
 }
 
-const STANDARD: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-const FOR_URLS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-
 /// Base64 without padding, in both alphabets.
 pub(super) fn base64(bytes: &[u8]) -> [Vec<u8>; 2] {
-    [STANDARD, FOR_URLS].map(|alphabet| {
-        let mut out = Vec::with_capacity(bytes.len().div_ceil(3) * 4);
-        for group in bytes.chunks(3) {
-            let at = |index: usize| u32::from(group.get(index).copied().unwrap_or(0));
-            let number = at(0) << 16 | at(1) << 8 | at(2);
-            let digits = [18, 12, 6, 0].map(|shift| alphabet[(number >> shift & 63) as usize]);
-            out.extend(&digits[..=group.len()]);
-        }
-        out
-    })
+    [BASE64_STANDARD_NO_PAD, BASE64_URL_SAFE_NO_PAD].map(|alphabet| alphabet.encode(bytes).into_bytes())
 }
 
 #[cfg(test)]
