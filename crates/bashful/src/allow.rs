@@ -42,10 +42,9 @@ pub(crate) struct Allowances {
 /// Format version of an allowance file.
 const VERSION: u32 = 1;
 
-/// One command that may run once. Allowances of bashful 0.1 have no version, and read the same.
+/// One command that may run once.
 #[derive(Debug, Serialize, Deserialize)]
 struct Allowance {
-    #[serde(default)]
     version: u32,
     script: String,
     directory: PathBuf,
@@ -184,8 +183,7 @@ mod tests {
             assert!(!allowances.use_up("git push -f", Path::new("/x"), later(301)));
             assert_eq!(path.exists(), !passes, "{version}");
         };
-        // As bashful 0.1 writes them.
-        check("", true);
+        check(r#""version":1,"#, true);
         check(r#""version":2,"#, false);
     }
 

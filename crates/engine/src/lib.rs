@@ -57,7 +57,6 @@ mod link;
 mod local;
 mod mask;
 mod mentions;
-mod old_names;
 mod outcome;
 mod output_redactor;
 mod plan;

@@ -137,7 +137,7 @@ impl<'a> ShellKey<'a> {
 }
 
 /// The variables that tell one session from another.
-pub(crate) fn lasting_variables(environment: &Environment) -> Vec<(&OsString, &OsString)> {
+fn lasting_variables(environment: &Environment) -> Vec<(&OsString, &OsString)> {
     let is_passing = |name: &OsString| PASSING.iter().any(|passing| name.as_os_str() == *passing);
     environment.variables.iter().filter(|(name, _)| !is_passing(name)).collect()
 }

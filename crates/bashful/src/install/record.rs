@@ -38,10 +38,9 @@ pub(crate) struct Installation {
 /// Format version of an entry.
 const VERSION: u32 = 1;
 
-/// The changes of one installation. Entries of bashful 0.1 have no version, and read the same.
+/// The changes of one installation.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Entry {
-    #[serde(default)]
     version: u32,
     of: Installation,
     done: Vec<AppliedChange>,

@@ -19,7 +19,7 @@ use super::time;
 use crate::settings::Settings;
 use crate::setup::Surroundings;
 
-/// Format version of a line. Lines of bashful 0.1 have none, and the same format.
+/// Format version of a line.
 pub(super) const VERSION: u64 = 1;
 
 /// A writer of the log.

@@ -270,7 +270,7 @@ fn lines_of_the_log_are_read_up_to_this_version_and_newer_ones_are_counted() {
 }
 
 #[test]
-fn an_installation_of_another_version_is_taken_back_or_left_to_the_newer_one() {
+fn an_installation_of_a_newer_version_is_left_to_that_one() {
     let home = Home::new(BASHFUL);
     assert_eq!(run(&home, &["mcp", "install", "cursor", "--yes"]).2, Some(0));
     let path = home.state().join("installed/cursor.json");
@@ -280,8 +280,7 @@ fn an_installation_of_another_version_is_taken_back_or_left_to_the_newer_one() {
     assert!(refused.contains("was written by a newer bashful; use that one"), "{refused}");
     assert_eq!(code, Some(125));
     assert!(home.path().join(".cursor/mcp.json").exists());
-    // As bashful 0.1 writes it.
-    std::fs::write(&path, record.replace("    \"version\": 1,\n", "")).expect("it is written");
+    std::fs::write(&path, record).expect("it is written");
     assert_eq!(run(&home, &["mcp", "install", "cursor", "--yes", "--remove"]).2, Some(0));
     assert!(!home.path().join(".cursor/mcp.json").exists() && !path.exists());
 }

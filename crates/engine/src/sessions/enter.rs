@@ -125,7 +125,6 @@ impl Starter {
         }
         let names = self.make_room(store).await?;
         store.disconnect_ended(place);
-        store.move_old(plan, &at.name, place);
         let _taken = store.lock_directory(place).await.map_err(unusable)?;
         // The old entry still holds the earlier session, if that lives where nobody can reach it.
         let was_known = store.known().remove(place).is_some();

@@ -20,10 +20,9 @@ use super::about::{self, About};
 use super::turns::{CallTurn, CallTurns};
 use super::{SessionLimits, SessionName, SessionOwner};
 use crate::connection::{Connection, connect_socket};
-use crate::old_names;
 use crate::plan::Plan;
 use crate::redact::Redacted;
-use crate::shell_key::{ShellKey, lasting_variables};
+use crate::shell_key::ShellKey;
 use crate::versioned::Versioned;
 
 /// A keeper that has not answered by then, though it was woken repeatedly, never will.
@@ -301,35 +300,9 @@ impl SessionStore {
         }
     }
 
-    /// Directory of the session of this plan. A live session of bashful 0.1 is used where it is.
+    /// Directory of the session of this plan.
     pub(crate) fn place(&self, plan: &Plan, name: &SessionName) -> PathBuf {
-        let place = self.own_place(plan, name);
-        if self.owner == SessionOwner::Engine || place.join(protocol::CONTROL).exists() {
-            // Sessions of an engine have its own version.
-            return place;
-        }
-        let old = self.old_place(plan, name);
-        if connect_socket(&old).is_ok() { old } else { place }
-    }
-
-    /// Moves the entry of an ended session of bashful 0.1 to the place of the next one, so that its reason is still
-    /// reported. Call it while holding the turn to start sessions.
-    pub(super) fn move_old(&self, plan: &Plan, name: &SessionName, place: &Path) {
-        let old = self.old_place(plan, name);
-        if self.owner == SessionOwner::User && place != old && !place.exists() && connect_socket(&old).is_err() {
-            // There is hardly ever one.
-            let _ = fs::rename(old, place);
-        }
-    }
-
-    fn own_place(&self, plan: &Plan, name: &SessionName) -> PathBuf {
         let hash = ShellKey::of(plan).session_hash(name);
-        self.directory.join(format!("{}-{hash}", self.tag))
-    }
-
-    fn old_place(&self, plan: &Plan, name: &SessionName) -> PathBuf {
-        let snapshot = plan.snapshot.as_ref().map(|snapshot| snapshot.old_path());
-        let hash = old_names::session(plan, name, snapshot, &lasting_variables(&plan.environment));
         self.directory.join(format!("{}-{hash}", self.tag))
     }
 
@@ -482,35 +455,5 @@ fn remove_entry(place: &Path) {
     if connect_socket(place).is_err_and(|error| nobody_there.contains(&error.kind())) {
         let _ = take_end_reason(place);
         let _ = fs::remove_dir(place);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::os::unix::net::UnixListener;
-
-    use super::*;
-    use crate::{Engine, Options, Request, Script};
-
-    #[test]
-    fn a_session_of_bashful_0_1_is_used_where_it_is_and_its_last_word_is_told() {
-        let directory = tempfile::tempdir().expect("a directory");
-        let limits = SessionLimits::default();
-        let store = SessionStore::new(directory.path().join("sessions"), limits, SessionOwner::User);
-        let options = Options::new("/bin/bash".into(), directory.path().to_path_buf());
-        let request = Request::new(Script::new("true").expect("a script"));
-        let plan = Engine::new(options).expect("an engine").plan(request).expect("a plan");
-        let name = SessionName::new("s").expect("a name");
-        let (own, old) = (store.own_place(&plan, &name), store.old_place(&plan, &name));
-        assert_ne!(own, old);
-        assert_eq!(store.place(&plan, &name), own);
-        crate::make_directory(&old).expect("a directory");
-        let listener = UnixListener::bind(old.join(protocol::CONTROL)).expect("a socket");
-        assert_eq!(store.place(&plan, &name), old);
-        drop(listener);
-        assert_eq!(store.place(&plan, &name), own, "nobody listens there any more");
-        fs::write(old.join(protocol::LOST), "its shell ended").expect("a word");
-        store.move_old(&plan, &name, &own);
-        assert_eq!((take_end_reason(&own).as_deref(), old.exists()), (Some("its shell ended"), false));
     }
 }

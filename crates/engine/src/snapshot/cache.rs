@@ -207,8 +207,7 @@ impl Snapshots {
         let captured = self.capture(engine, &to_capture.plan).await;
         let ToCapture { sources, .. } = to_capture.reread();
         let published = captured.and_then(|(draft, kept, took)| {
-            let published = draft.publish(&kept, &sources.key, took).map_err(|why| self.cannot_write(&why))?;
-            Ok(published.with_old_key(&sources.old_key))
+            draft.publish(&kept, &sources.key, took).map_err(|why| self.cannot_write(&why))
         });
         self.store.sweep();
         let SnapshotSources { files, stamp, files_key, .. } = sources;
@@ -243,11 +242,11 @@ impl Snapshots {
         if reuse == Reuse::Never {
             return Ok(FileCheck::Nothing(Box::new(ToCapture { sources, plan })));
         }
-        let SnapshotSources { files_key, key, old_key, .. } = &sources;
+        let SnapshotSources { files_key, key, .. } = &sources;
         if let Some(snapshot) = self.store.load(key).filter(|found| is_young(found.captured(), SystemTime::now())) {
             let withheld = snapshot.header.withheld_among(&self.secrets(&plan.environment));
             if withheld.is_some() || reuse == Reuse::Always {
-                let snapshot = snapshot.with_old_key(old_key).with_withheld(withheld.unwrap_or_default());
+                let snapshot = snapshot.with_withheld(withheld.unwrap_or_default());
                 return Ok(FileCheck::Known(watched(), SnapshotState::have(snapshot, engine)));
             }
         }

@@ -26,7 +26,7 @@ pub(super) const COUNT_VARIABLE: &str = "BASHFUL_RAN";
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Header {
-    /// Version of the file. Those of bashful 0.1 have none, and are never loaded: their names differ.
+    /// Version of the file.
     version: u32,
     /// Key of the rc files, the shell and the variables.
     key: String,

@@ -50,8 +50,6 @@ pub struct SnapshotOptions {
 #[derive(Debug)]
 pub struct Snapshot {
     path: PathBuf,
-    /// Path that bashful 0.1 would have used.
-    old_path: PathBuf,
     bytes: u64,
     header: Header,
     definitions: Definitions,
@@ -66,10 +64,6 @@ impl Snapshot {
     /// nothing else, and prints nothing. The variables are in the plan's environment already.
     pub fn path(&self) -> &Path {
         &self.path
-    }
-
-    pub(crate) fn old_path(&self) -> &Path {
-        &self.old_path
     }
 
     /// Length of the file, in bytes.
@@ -121,18 +115,12 @@ impl Snapshot {
     fn draft(path: &Path) -> Self {
         Self {
             path: path.to_path_buf(),
-            old_path: path.to_path_buf(),
             bytes: 0,
             header: Header::default(),
             definitions: Definitions::default(),
             stamp: None,
             withheld: Vec::new(),
         }
-    }
-
-    /// Adds the name that bashful 0.1 would have used.
-    fn with_old_key(self, key: &str) -> Self {
-        Self { old_path: self.path.with_file_name(key).with_extension("sh"), ..self }
     }
 
     /// Adds the withheld variables that the rc files have set.

@@ -5,7 +5,6 @@
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
-use std::hash::{DefaultHasher, Hash};
 use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
@@ -16,7 +15,6 @@ use rustix::fs::OFlags;
 
 use crate::environment::Environment;
 use crate::fixed_name::FixedName;
-use crate::old_names;
 
 use super::NoSnapshot;
 
@@ -60,8 +58,6 @@ pub(super) struct SnapshotSources {
     pub(super) files_key: String,
     /// Key of the files, the shell and the variables.
     pub(super) key: String,
-    /// Key that bashful 0.1 would have used.
-    pub(super) old_key: String,
 }
 
 /// State of files at a moment: for each existing one, every fact that changes with it.
@@ -123,10 +119,7 @@ pub(super) fn read_sources(shell: &Path, base: &Environment) -> Result<Option<Sn
         base.variables.iter().filter(|(name, _)| !NOISE.iter().any(|noise| name == noise)).collect();
     let entries = variables.iter().flat_map(|(name, value)| [name.as_bytes(), value.as_bytes()]);
     let of_all = of_files.clone().list(entries.collect::<Vec<_>>().into_iter());
-    let old_key = old_names::digest([1, 2], |hasher: &mut DefaultHasher| {
-        (&files, &contents, &shell_is.0, old_names::VERSION, &variables).hash(hasher);
-    });
-    Ok(Some(SnapshotSources { files_key: of_files.hex(), key: of_all.hex(), old_key, files, stamp }))
+    Ok(Some(SnapshotSources { files_key: of_files.hex(), key: of_all.hex(), files, stamp }))
 }
 
 fn home(base: &Environment) -> Option<PathBuf> {

@@ -60,8 +60,7 @@ impl SnapshotStore {
         let bytes = read_private(&path)?;
         let (header, definitions) = file::read(&bytes, key)?;
         let stamp = Some(FilesStamp::of(std::slice::from_ref(&path)));
-        let old_path = path.clone();
-        Some(Snapshot { path, old_path, bytes: bytes.len() as u64, header, definitions, stamp, withheld: Vec::new() })
+        Some(Snapshot { path, bytes: bytes.len() as u64, header, definitions, stamp, withheld: Vec::new() })
     }
 
     /// Begins a new snapshot.
