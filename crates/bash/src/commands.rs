@@ -36,6 +36,7 @@ impl Parser<'_> {
     }
 
     pub(super) fn item(&mut self) -> ParseResult<AndOrList> {
+        self.count_part()?;
         let first = self.pipeline()?;
         let mut rest = Vec::new();
         let mut spans_lines = false;

@@ -27,8 +27,8 @@
 //! not know `select`, `for ((;;))` or a here-document without its end. A program that reads the scripts of a model meets
 //! exactly those inputs, and has to tell which of the lines before an error would already have run.
 //!
-//! Pure: no file, no clock, no process, no thread. Invariant: time is linear in the length of the text, and the stack is
-//! bounded by `DEEPEST`. There is no backtracking; the few places that look ahead pay for it out of one purse.
+//! Pure: no file, no clock, no process, no thread. Invariant: time is linear in the length of the text, the tree is
+//! bounded by `MOST_PARTS`, and the stack by `DEEPEST`. There is no backtracking; the few places that look ahead pay for it out of one purse.
 
 pub mod ast;
 mod commands;
@@ -65,14 +65,18 @@ pub const MARKS: RangeInclusive<char> = '\u{10F000}'..='\u{10F01F}';
 const DEEPEST: usize = 64;
 
 /// The most bytes that the parser may read ahead in one text, as a multiple of its length.
-const LOOK_AHEAD: usize = 64;
+const LOOK_AHEAD: usize = 24;
+
+/// The most words, quotes and commands of one text. A tree of so many takes 20 MB and 30 ms. The text of a here-document is one word,
+/// and the longest command of an agent that was seen has some thousand.
+const MOST_PARTS: usize = 1 << 15;
 
 /// Why parsing ended before the text did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ParseStop {
     /// bash would not accept it either, or stop here for more.
     Syntax,
-    /// Too deep, or too much to look through.
+    /// Too deep, too many words, or too much to look through.
     Budget,
 }
 
@@ -97,6 +101,7 @@ pub struct Parser<'a> {
     end: usize,
     depth: usize,
     ahead: usize,
+    parts_left: usize,
     pending: Vec<PendingDocument>,
     /// The depth of the line that is being parsed, and the last sign that joins two commands at that depth.
     line_depth: usize,
@@ -119,6 +124,7 @@ impl<'a> Parser<'a> {
             end: source.len(),
             depth: 0,
             ahead,
+            parts_left: MOST_PARTS,
             pending: Vec::new(),
             line_depth: 0,
             last_joint: None,
@@ -258,15 +264,23 @@ impl<'a> Parser<'a> {
         parsed
     }
 
-    /// Parses another text, all of it, with the depth that is left.
-    fn aside(&self, source: &str, from: SourceExtent) -> ParseResult<List> {
-        let mut parser = Parser { depth: self.depth, ..Parser::derived(source, from) };
-        parser.deeper(Parser::lenient_list)
+    /// Parses another text, all of it, with the depth and the parts that are left.
+    fn aside(&mut self, source: &str, from: SourceExtent) -> ParseResult<List> {
+        let mut parser = Parser { depth: self.depth, parts_left: self.parts_left, ..Parser::derived(source, from) };
+        let parsed = parser.deeper(Parser::lenient_list);
+        self.parts_left = parser.parts_left;
+        parsed
     }
 
     /// Pays for bytes that were looked at ahead.
     fn pay(&mut self, bytes: usize) -> ParseResult<()> {
         self.ahead = self.ahead.checked_sub(bytes).ok_or(ParseStop::Budget)?;
+        Ok(())
+    }
+
+    /// Counts a word, a quoted part or a command.
+    fn count_part(&mut self) -> ParseResult<()> {
+        self.parts_left = self.parts_left.checked_sub(1).ok_or(ParseStop::Budget)?;
         Ok(())
     }
 

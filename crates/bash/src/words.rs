@@ -50,6 +50,7 @@ impl WordEnd {
 impl Parser<'_> {
     /// Pieces up to where they end, which is left for the caller.
     pub(super) fn pieces(&mut self, until: WordEnd) -> ParseResult<Vec<WordPiece>> {
+        self.count_part()?;
         if until.operators || until.blanks {
             self.noting_word(|parser| parser.pieces_until(until))
         } else {
@@ -174,6 +175,7 @@ impl Parser<'_> {
     }
 
     fn double_quoted(&mut self) -> ParseResult<WordPiece> {
+        self.count_part()?;
         self.at += 1;
         let pieces = self.deeper(|parser| parser.quoted_pieces(true))?;
         self.expect("\"")?;

@@ -161,6 +161,16 @@ fn too_many_words_from_braces_are_for_a_person_to_look_at() {
 }
 
 #[test]
+fn too_many_words_are_for_a_person_to_look_at() {
+    for unit in ["a ", "a;", "a && ", "`a`", "\"$a\"", "a=b\n"] {
+        let script = unit.repeat((1 << 20) / unit.len());
+        assert_eq!(judge(&script).findings[0].rule, "guard/too-complex", "{unit:?}");
+    }
+    // The text of a here-document is one word.
+    assert!(judge(&format!("cat > f <<'E'\n{}\nE\n", "a b c\n".repeat(150_000))).findings.is_empty());
+}
+
+#[test]
 fn too_long_is_for_a_person_to_look_at() {
     let script = "x".repeat(LONGEST_SCRIPT + 1);
     assert_eq!(judge(&script).level(), Some(Level::Ask));

@@ -92,7 +92,7 @@ impl ScriptWalk<'_> {
         let mut config = Vec::new();
         let mut rest = arguments;
         while let Some((word, after)) = rest.split_first() {
-            if !word.starts_with('-') {
+            if !word.starts_with('-') || self.budget.is_exhausted() {
                 break;
             }
             let (name, attached) = match word.split_once('=') {
@@ -110,6 +110,8 @@ impl ScriptWalk<'_> {
             match name {
                 "-C" => {
                     let path = self.absolute(&value);
+                    // Each directory lies below the one before it, so that many of them make long paths.
+                    self.budget.spend(1 + path.len() / 64);
                     self.world.shell.set_directory(path);
                 }
                 "-c" => config.extend(value.split_once('=').map(|(key, value)| (key.to_lowercase(), value.to_owned()))),

@@ -165,7 +165,7 @@ impl<'g> ScriptWalk<'g> {
                 }
                 Ok(None) => break,
                 Err(_) => {
-                    self.budget.give_up("it is nested too deeply");
+                    self.budget.give_up("it is nested too deeply, or has too many words");
                     break;
                 }
             }
