@@ -4,8 +4,9 @@
 
 use std::borrow::Cow;
 
+use bashful_dialect::{MessageLine, MessageLines};
 use serde_json::Value;
-use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 
 /// Longest part of a bad line that an answer quotes, in bytes.
 const LONGEST_QUOTE: usize = 200;
@@ -13,16 +14,19 @@ const LONGEST_QUOTE: usize = 200;
 /// Ends the replacement of a bad line. It makes every text invalid JSON, so no part of a line can pass for a message.
 const CUT: &str = "…";
 
-/// Copies lines until the input ends, or nobody reads them any more.
-pub(crate) async fn forward(from: impl AsyncRead + Unpin, to: &mut (impl AsyncWrite + Unpin)) {
-    let mut from = BufReader::new(from);
-    let mut line = Vec::new();
+/// Copies lines of up to `longest` bytes until the input ends, or nobody reads them any more.
+pub(crate) async fn forward(from: impl AsyncRead + Unpin, to: &mut (impl AsyncWrite + Unpin), longest: usize) {
+    let mut lines = MessageLines::new(from, longest);
     // An input that fails has ended.
-    while let Ok(1..) = from.read_until(b'\n', &mut line).await {
+    while let Ok(Some(line)) = lines.next().await {
+        let mut line = match line {
+            MessageLine::Whole(line) => line,
+            MessageLine::TooLong => format!("a line of more than {longest} bytes{CUT}").into_bytes(),
+        };
+        line.push(b'\n');
         if to.write_all(&readable(&line)).await.is_err() {
             return;
         }
-        line.clear();
     }
 }
 
@@ -42,6 +46,13 @@ fn readable(line: &[u8]) -> Cow<'_, [u8]> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test(flavor = "current_thread")]
+    async fn a_line_beyond_the_limit_becomes_a_parse_error_and_the_next_one_is_read() {
+        let mut forwarded = Vec::new();
+        forward([&b"x".repeat(100_000)[..], b"\n{}\n"].concat().as_slice(), &mut forwarded, 1000).await;
+        assert_eq!(str::from_utf8(&forwarded), Ok("a line of more than 1000 bytes…\n{}\n"));
+    }
 
     #[test]
     fn a_bad_line_becomes_a_short_one_that_is_still_bad() {

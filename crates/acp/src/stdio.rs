@@ -10,7 +10,7 @@ use agent_client_protocol::v1::schema::{
     CancelNotification, CloseSessionRequest, InitializeRequest, NewSessionRequest, PromptRequest, SetSessionModeRequest,
 };
 use agent_client_protocol::{ByteStreams, Client, Error, on_receive_notification, on_receive_request};
-use bashful_dialect::Toolbox;
+use bashful_dialect::{Toolbox, longest_message};
 use tokio::io::DuplexStream;
 use tokio::time::timeout;
 use tokio_util::compat::{TokioAsyncReadCompatExt, TokioAsyncWriteCompatExt};
@@ -38,7 +38,7 @@ pub async fn serve_stdio(toolbox: Toolbox, options: AcpOptions, stop: impl Futur
     let mut serving = Box::pin(serve(&agent, for_library));
     {
         let reading = async {
-            input::forward(tokio::io::stdin(), &mut to_library).await;
+            input::forward(tokio::io::stdin(), &mut to_library, longest_message()).await;
             agent.enter(ConnectionPhase::Silent);
         };
         let mut reading = pin!(reading);

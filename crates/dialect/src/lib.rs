@@ -39,6 +39,7 @@ mod dialect;
 pub mod facts;
 pub mod job;
 mod job_calls;
+mod message_lines;
 mod native;
 mod owner;
 mod pi;
@@ -64,6 +65,7 @@ pub use bash_call::{BashArgument, BashCall, BashMode, BashTerminal, MissingArgum
 pub use bashful_render::{visible, visible_lines};
 pub use dialect::{Dialect, UnknownDialect};
 pub use job_calls::JobOutput;
+pub use message_lines::{MessageLine, MessageLines, longest_message};
 pub use resource::{ResourceError, ResourcePage, ResourceText, TEMPLATES};
 pub use shell_settings::ShellSettings;
 pub use subscriptions::ResourceChanges;

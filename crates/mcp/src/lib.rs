@@ -15,15 +15,9 @@ mod pushing;
 mod stdio;
 mod subscriptions;
 
-use bashful_engine::LONGEST_SCRIPT;
 pub use client::{ClientRow, Clients};
 #[doc(hidden)]
 pub use http::serve_handler;
 pub use http::{AccessRules, Token, TokenError, serve_http};
 
 pub use stdio::serve_stdio;
-
-/// Longest message in bytes: the longest script with every character escaped (`\u001b`), and its envelope.
-fn longest_message() -> usize {
-    LONGEST_SCRIPT.in_memory() * 6 + 64 * 1024
-}

@@ -10,12 +10,13 @@ use std::collections::HashSet;
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use bashful_dialect::{MessageLine, MessageLines};
 use bashful_engine::CallTurn;
 use rmcp::RoleServer;
 use rmcp::model::{ClientRequest, ErrorCode, ErrorData, JsonRpcMessage, RequestId};
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
-use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
@@ -32,14 +33,10 @@ type Unanswered = Arc<Mutex<HashSet<RequestId>>>;
 
 /// The transport: input and output of one client.
 pub(crate) struct LineTransport<R> {
-    input: BufReader<R>,
+    input: MessageLines<R>,
     output: Option<mpsc::Sender<Outgoing>>,
     unanswered: Unanswered,
-    /// The beginning of the next line. A field, because the read future may be dropped at any time.
-    line: Vec<u8>,
     longest: usize,
-    /// The rest of a too long line is still to be skipped.
-    is_too_long: bool,
     /// A request has come.
     has_begun: bool,
     /// Receives the end of the input.
@@ -64,12 +61,10 @@ impl<R: AsyncRead + Send + Unpin> LineTransport<R> {
         let (send, lines) = mpsc::channel(LINES_WAITING);
         let writing = tokio::spawn(write(lines, output));
         let transport = Self {
-            input: BufReader::new(input),
+            input: MessageLines::new(input, longest),
             output: Some(send),
             unanswered: Unanswered::default(),
-            line: Vec::new(),
             longest,
-            is_too_long: false,
             has_begun: false,
             tell: Some(tell),
             take_turn,
@@ -77,32 +72,13 @@ impl<R: AsyncRead + Send + Unpin> LineTransport<R> {
         (transport, writing)
     }
 
-    /// Reads more of the current line; true when it is complete. None at the end of the input, where an unfinished
-    /// line is dropped.
-    async fn read(&mut self) -> Option<bool> {
-        let piece = self.input.fill_buf().await.ok().filter(|piece| !piece.is_empty())?;
-        let end = piece.iter().position(|byte| *byte == b'\n');
-        let taken = end.map_or(piece.len(), |end| end + 1);
-        if self.line.len() + taken > self.longest {
-            self.is_too_long = true;
-            // Frees the memory of a long line.
-            self.line = Vec::new();
-        }
-        if !self.is_too_long {
-            self.line.extend_from_slice(&piece[..taken]);
-        }
-        self.input.consume(taken);
-        Some(end.is_some())
-    }
-
     /// The message of the line; none if the line is broken, which is answered here.
-    fn message(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
-        let line = std::mem::take(&mut self.line);
-        if std::mem::take(&mut self.is_too_long) {
+    fn message(&mut self, line: MessageLine) -> Option<RxJsonRpcMessage<RoleServer>> {
+        let MessageLine::Whole(line) = line else {
             let text = format!("a message has more than {} bytes", self.longest);
             self.refuse(None, ErrorData::new(ErrorCode::PARSE_ERROR, text, None));
             return None;
-        }
+        };
         let Ok(message) = serde_json::from_slice(&line) else {
             // A fragment of a message gets no answer, as with other servers: a confused client might take the answer
             // for another fragment.
@@ -194,12 +170,13 @@ impl<R: AsyncRead + Send + Unpin> Transport<RoleServer> for LineTransport<R> {
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
         loop {
-            let Some(is_whole) = self.read().await else {
+            // An input that fails has ended.
+            let Ok(Some(line)) = self.input.next().await else {
                 // The receiver may be gone.
                 let _ = self.tell.take().map(|tell| tell.send(()));
                 return None;
             };
-            if is_whole && let Some(message) = self.message() {
+            if let Some(message) = self.message(line) {
                 return Some(message);
             }
         }

@@ -3,7 +3,7 @@
 use std::io;
 use std::time::Duration;
 
-use bashful_dialect::Toolbox;
+use bashful_dialect::{Toolbox, longest_message};
 use rmcp::service::{ServerInitializeError, ServiceExt};
 use rmcp::transport::io::stdio_pipes;
 use tokio::sync::oneshot;
@@ -13,7 +13,6 @@ use tokio_util::sync::CancellationToken;
 use crate::client::Clients;
 use crate::handler::Handler;
 use crate::lines::LineTransport;
-use crate::longest_message;
 
 /// Time for calls that are about to answer when the input ends. All others are stopped.
 const LAST_WORDS: Duration = Duration::from_millis(100);

@@ -7,7 +7,6 @@ mod asking;
 mod calls;
 mod chunks;
 mod jobs;
-mod lines;
 mod outbox;
 mod resources;
 mod run;

@@ -6,7 +6,7 @@ use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use bashful_dialect::{Abilities, Limits, Toolbox};
+use bashful_dialect::{Abilities, Limits, MessageLine, MessageLines, Toolbox};
 use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
@@ -17,13 +17,15 @@ use tokio::time::timeout;
 
 use crate::asking::{ANSWER_WAIT, HostApprover, Questions};
 use crate::calls::{Aborted, Call, Calls};
-use crate::lines::{LONGEST_LINE, Line, Lines};
 use crate::outbox::{Events, HungUp, Outbox};
 use crate::wire::{
     self, AbilitiesData, AbortData, AbortRequest, AnswerRequest, BadLine, BashRequest, DoneData, ErrorCode, HelloData,
     HelloRequest, LimitsData, NO_REQUEST, PROTOCOL, Request, RequestId, Response, RpcError, StreamRequest,
     StreamSummary,
 };
+
+/// Longest line in bytes, without its newline: the longest script, if hardly anything of it is escaped.
+const LONGEST_LINE: usize = 16 * 1024 * 1024;
 
 /// Most requests that may be unanswered. Each may hold a response that the host does not read.
 pub(crate) const MOST_REQUESTS: usize = 1024;
@@ -150,7 +152,7 @@ async fn serve_requests(
     let connection = Arc::new(Connection::new(service, outbox));
     let mut requests = JoinSet::new();
     // An input that cannot be read has ended.
-    let (over, result) = match connection.read(Lines::new(input, LONGEST_LINE), &mut requests).await {
+    let (over, result) = match connection.read(MessageLines::new(input, LONGEST_LINE), &mut requests).await {
         Ok(over) => (over, Ok(())),
         Err(error) => (Over::EndOfInput, Err(error)),
     };
@@ -215,7 +217,7 @@ impl Connection {
     /// Reads requests, and starts them, until the input ends or the host asks for the end.
     async fn read(
         self: &Arc<Self>,
-        mut lines: Lines<impl AsyncRead + Unpin>,
+        mut lines: MessageLines<impl AsyncRead + Unpin>,
         requests: &mut JoinSet<()>,
     ) -> io::Result<Over> {
         loop {
@@ -234,10 +236,10 @@ impl Connection {
     }
 
     /// Answers a line, or starts its request.
-    async fn accept(self: &Arc<Self>, line: Line, requests: &mut JoinSet<()>) -> Result<Option<Over>, HungUp> {
+    async fn accept(self: &Arc<Self>, line: MessageLine, requests: &mut JoinSet<()>) -> Result<Option<Over>, HungUp> {
         let line = match line {
-            Line::Whole(line) => line,
-            Line::TooLong => {
+            MessageLine::Whole(line) => line,
+            MessageLine::TooLong => {
                 let text = format!("a line has more than {LONGEST_LINE} bytes; it was skipped");
                 self.respond(None, NO_REQUEST, Err(RpcError::new(ErrorCode::LineTooLong, text))).await?;
                 return Ok(None);

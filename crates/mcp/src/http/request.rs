@@ -1,5 +1,6 @@
 //! One request, from access control to the answer.
 
+use bashful_dialect::longest_message;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,7 +19,7 @@ use super::connection::{Departure, Inspection};
 use super::refusal::{HttpAnswer, HttpRefusal, end_connection, no_message, refuse};
 use super::sessions::Sessions;
 use super::strangers::Visitor;
-use crate::{bad_message, longest_message};
+use crate::bad_message;
 
 /// The header with the session id.
 const SESSION: &str = "mcp-session-id";

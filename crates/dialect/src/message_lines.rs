@@ -1,27 +1,33 @@
-//! Reads lines of bounded length.
+//! The lines of a client, for every surface that reads messages from a stream.
 //!
 //! Invariant: memory is at most the limit, however long a line is. A line that is too long is skipped to its end and
 //! reported once.
 
 use std::io;
 
+use bashful_engine::LONGEST_SCRIPT;
 use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
-
-/// Longest line in bytes, without its newline: the longest script, if hardly anything of it is escaped.
-pub(crate) const LONGEST_LINE: usize = 16 * 1024 * 1024;
 
 /// Size of one read. The largest pipe that an ordinary user gets is 1 MiB, and most are 64 KiB.
 const READ_AT_ONCE: usize = 64 * 1024;
 
+/// Longest message in bytes: the longest script with every character escaped (`\u001b`), and its envelope.
+pub fn longest_message() -> usize {
+    LONGEST_SCRIPT.in_memory() * 6 + 64 * 1024
+}
+
 /// A line, without its newline.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Line {
+pub enum MessageLine {
+    /// All of it.
     Whole(Vec<u8>),
+    /// It exceeded the limit and was skipped.
     TooLong,
 }
 
 /// The lines of an input.
-pub(crate) struct Lines<R> {
+#[derive(Debug)]
+pub struct MessageLines<R> {
     input: BufReader<R>,
     /// The beginning of the next line. A field, because the read future may be dropped at any time.
     line: Vec<u8>,
@@ -29,14 +35,15 @@ pub(crate) struct Lines<R> {
     is_too_long: bool,
 }
 
-impl<R: AsyncRead + Unpin> Lines<R> {
-    pub(crate) fn new(input: R, longest: usize) -> Self {
+impl<R: AsyncRead + Unpin> MessageLines<R> {
+    /// Reads lines of up to `longest` bytes, without their newlines.
+    pub fn new(input: R, longest: usize) -> Self {
         Self { input: BufReader::with_capacity(READ_AT_ONCE, input), line: Vec::new(), longest, is_too_long: false }
     }
 
     /// The next line; none at the end of the input, where an unfinished line is dropped. The future may be dropped without
     /// loss.
-    pub(crate) async fn next(&mut self) -> io::Result<Option<Line>> {
+    pub async fn next(&mut self) -> io::Result<Option<MessageLine>> {
         loop {
             let piece = self.input.fill_buf().await?;
             if piece.is_empty() {
@@ -57,7 +64,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
             if end.is_some() {
                 let line = std::mem::take(&mut self.line);
                 let is_too_long = std::mem::take(&mut self.is_too_long);
-                return Ok(Some(if is_too_long { Line::TooLong } else { Line::Whole(line) }));
+                return Ok(Some(if is_too_long { MessageLine::TooLong } else { MessageLine::Whole(line) }));
             }
         }
     }
@@ -67,8 +74,8 @@ impl<R: AsyncRead + Unpin> Lines<R> {
 mod tests {
     use super::*;
 
-    async fn check(sent: &[u8], longest: usize) -> Vec<Line> {
-        let mut lines = Lines::new(sent, longest);
+    async fn check(sent: &[u8], longest: usize) -> Vec<MessageLine> {
+        let mut lines = MessageLines::new(sent, longest);
         let mut read = Vec::new();
         while let Some(line) = lines.next().await.expect("it can be read") {
             read.push(line);
@@ -76,8 +83,8 @@ mod tests {
         read
     }
 
-    fn whole(text: &str) -> Line {
-        Line::Whole(text.as_bytes().to_vec())
+    fn whole(text: &str) -> MessageLine {
+        MessageLine::Whole(text.as_bytes().to_vec())
     }
 
     #[tokio::test(flavor = "current_thread")]
@@ -88,9 +95,9 @@ mod tests {
 
     #[tokio::test(flavor = "current_thread")]
     async fn a_line_at_the_limit_is_whole_and_a_longer_one_is_skipped_to_its_end() {
-        assert_eq!(check(b"12345\n123456\nb\n", 5).await, [whole("12345"), Line::TooLong, whole("b")]);
+        assert_eq!(check(b"12345\n123456\nb\n", 5).await, [whole("12345"), MessageLine::TooLong, whole("b")]);
         let long = [b"x".repeat(3 * READ_AT_ONCE), b"\nb\n".to_vec()].concat();
-        assert_eq!(check(&long, 5).await, [Line::TooLong, whole("b")]);
+        assert_eq!(check(&long, 5).await, [MessageLine::TooLong, whole("b")]);
         assert_eq!(check(&long, 3 * READ_AT_ONCE).await.len(), 2);
     }
 }
