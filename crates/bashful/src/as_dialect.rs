@@ -112,7 +112,7 @@ fn bash_call(args: &RunArgs) -> Result<BashCall, Box<dyn Error>> {
         },
         timeout: args.command.timeout,
         cwd: args.command.cwd.clone(),
-        env: args.command.env.iter().map(|given| setup::variable(given)).collect::<Result<_, _>>()?,
+        env: args.command.env.iter().map(setup::variable).collect::<Result<_, _>>()?,
         session: args.command.session.as_ref().map(|name| name.as_str().to_owned()),
         stdin: args.stdin,
         ..BashCall::new(command)

@@ -27,13 +27,14 @@ pub(super) fn set(text: &str, path: &[&str], value: &serde_json::Value) -> Resul
     } else if let Some(end) = end_of_keys(body, document.get_ref(), tables) {
         format!("{}{newline}{line}{}", &body[..end], &body[end..])
     } else {
-        let gap = match body {
-            "" => "",
-            _ if body.ends_with('\n') => newline,
-            _ => &[newline, newline].concat(),
+        // A text without a line end at its end stays one, so that a removal leaves it as it was.
+        let (gap, last) = match body {
+            "" => ("", newline),
+            _ if body.ends_with('\n') => (newline, newline),
+            _ => (&*[newline, newline].concat(), ""),
         };
         let head = tables.iter().map(|table| name(table)).collect::<Vec<_>>().join(".");
-        format!("{body}{gap}[{head}]{newline}{line}{newline}")
+        format!("{body}{gap}[{head}]{newline}{line}{last}")
     };
     let mut expected = before;
     let within = tables.iter().fold(&mut expected, |table, name| {
@@ -91,6 +92,7 @@ fn without_section(body: &str, place: Range<usize>) -> String {
     }
     let blank = ["\r\n\r\n", "\n\n"].into_iter().find(|blank| lead.ends_with(blank));
     let lead = blank.map_or(lead, |blank| &lead[..lead.len() - blank.len() / 2]);
+    let lead = if rest.is_empty() && !body.ends_with('\n') { lead.trim_end_matches(['\r', '\n']) } else { lead };
     format!("{lead}{rest}")
 }
 
@@ -198,7 +200,7 @@ mod tests {
         assert_eq!(set, expected);
         assert_eq!(set_server(&set).expect("possible"), set, "it is there already");
         let removed = unset(&set, &PATH, 0).expect("possible").expect("a change");
-        assert_eq!(removed.trim_end(), text.trim_end());
+        assert_eq!(removed, text);
         assert_eq!(unset(&removed, &PATH, 0).expect("possible"), None, "it is gone already");
     }
 
@@ -206,7 +208,7 @@ mod tests {
     fn a_table_comes_behind_all_others() {
         check("", SECTION);
         check("# mine\na = 1\n", &format!("# mine\na = 1\n\n{SECTION}"));
-        check("a = 1", &format!("a = 1\n\n{SECTION}"));
+        check("a = 1", &format!("a = 1\n\n{}", SECTION.trim_end()));
         let windows = SECTION.replace('\n', "\r\n");
         check("\u{feff}a = 1\r\n[servers.b]\r\n", &format!("\u{feff}a = 1\r\n[servers.b]\r\n\r\n{windows}"));
     }
