@@ -117,7 +117,7 @@ fn the_readme_is_short_and_its_links_lead_somewhere() {
 #[test]
 fn the_map_of_the_code_is_short_and_names_files_that_exist() {
     let map = std::fs::read_to_string(in_repository("ARCHITECTURE.md")).expect("it can be read");
-    assert!(map.lines().count() <= 200, "{} lines", map.lines().count());
+    assert!(map.lines().count() <= 260, "{} lines", map.lines().count());
     let named: Vec<&str> = map.split('`').skip(1).step_by(2).filter(|name| name.contains("/src/")).collect();
     assert!(named.len() > 20, "the walks name their files: {named:?}");
     for name in named {
