@@ -12,8 +12,9 @@ use crate::exit::Exit;
 use crate::guard::{self, find_no_keeper};
 use crate::print;
 use crate::served::{self, Surface};
-use crate::setup::{self, Surroundings};
+use crate::setup;
 use crate::signals::Signals;
+use crate::surroundings::Surroundings;
 
 /// The dialect of the agent: its facts are those that cards show.
 const DIALECT: Dialect = Dialect::NATIVE;

@@ -21,7 +21,9 @@ use thiserror::Error;
 
 use crate::cli::AllowArgs;
 use crate::exit::Exit;
-use crate::setup::{self, Surroundings};
+use crate::request;
+use crate::setup;
+use crate::surroundings::Surroundings;
 use crate::{guard, print};
 
 /// An error of `bashful allow`.
@@ -108,7 +110,7 @@ pub(crate) fn main(args: &AllowArgs, file: Option<&Path>) -> Result<Exit, Box<dy
     // The hook asks about interactive shells too, so they can be allowed.
     guard::ask_about_interactive_shells(&mut settings);
     let engine = setup::engine(&settings, &around, args.cwd.as_deref())?;
-    let mut request = bashful_engine::Request::new(bashful_engine::Script::new(setup::script(&args.script)?)?);
+    let mut request = bashful_engine::Request::new(bashful_engine::Script::new(request::script(&args.script)?)?);
     request.workdir.clone_from(&args.cwd);
     engine.recall_snapshot();
     // The guard judges the rewritten script. The allowance has the given one, because a job or a session may rewrite

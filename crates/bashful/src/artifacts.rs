@@ -15,7 +15,9 @@ use thiserror::Error;
 use crate::cli::{ArtifactsCommand, ShowArgs};
 use crate::exit::Exit;
 use crate::print;
-use crate::setup::{self, Surroundings};
+use crate::setup;
+use crate::stores;
+use crate::surroundings::Surroundings;
 
 /// An error in a range of lines or bytes.
 #[derive(Debug, Error)]
@@ -36,7 +38,7 @@ pub(crate) enum RangeError {
 pub(crate) fn main(command: &ArtifactsCommand, file: Option<&Path>) -> Result<Exit, Box<dyn Error>> {
     let around = Surroundings::read();
     let (settings, _) = around.settings(file)?;
-    let store = setup::artifacts(&settings, &around).ok_or_else(|| around.state().no_place("artifacts"))?;
+    let store = stores::artifacts(&settings, &around).ok_or_else(|| around.state().no_place("artifacts"))?;
     match command {
         ArtifactsCommand::List(args) => list(&store, args.json),
         ArtifactsCommand::Show(args) => show(&store, args, &setup::output_redactor(&settings, &around)?),

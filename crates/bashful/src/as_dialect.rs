@@ -15,9 +15,11 @@ use crate::exit::Exit;
 use crate::guard;
 use crate::log::Log;
 use crate::print;
+use crate::request;
 use crate::settings::Settings;
-use crate::setup::{self, SetupError, Surroundings};
+use crate::setup::{self, SetupError};
 use crate::signals::Signals;
+use crate::surroundings::Surroundings;
 
 /// A part of the call is no text, as a model's or a program's would be.
 #[derive(Debug, Error)]
@@ -99,7 +101,7 @@ fn call(
 /// The command-line options as a call of the tool.
 fn bash_call(args: &RunArgs) -> Result<BashCall, Box<dyn Error>> {
     let command =
-        String::from_utf8(setup::script(&args.command.script)?).map_err(|_| NotText { what: "the command" })?;
+        String::from_utf8(request::script(&args.command.script)?).map_err(|_| NotText { what: "the command" })?;
     // A number that is not finite would be clamped to another one.
     if let Some(timeout) = args.command.timeout.filter(|timeout| !timeout.is_finite()) {
         return Err(SetupError::Timeout(timeout).into());
@@ -112,7 +114,7 @@ fn bash_call(args: &RunArgs) -> Result<BashCall, Box<dyn Error>> {
         },
         timeout: args.command.timeout,
         cwd: args.command.cwd.clone(),
-        env: args.command.env.iter().map(setup::variable).collect::<Result<_, _>>()?,
+        env: args.command.env.iter().map(request::variable).collect::<Result<_, _>>()?,
         session: args.command.session.as_ref().map(|name| name.as_str().to_owned()),
         stdin: args.stdin,
         ..BashCall::new(command)

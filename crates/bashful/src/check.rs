@@ -10,7 +10,9 @@ use serde_json::{Value, json};
 
 use crate::cli::CheckArgs;
 use crate::exit::Exit;
-use crate::setup::{self, Surroundings};
+use crate::request;
+use crate::setup;
+use crate::surroundings::Surroundings;
 use crate::{derivation, guard, print};
 
 /// Judges a script and prints the findings.
@@ -20,7 +22,7 @@ pub(crate) fn main(args: &CheckArgs, file: Option<&Path>) -> Result<Exit, Box<dy
     let guard = guard::guard(&settings, &around)?;
     let cwd = args.cwd.as_deref();
     let directory = working_directory(&setup::base_directory(&around, cwd)?, cwd)?;
-    let bytes = setup::script(args.script.as_ref().unwrap_or(&OsString::from("-")))?;
+    let bytes = request::script(args.script.as_ref().unwrap_or(&OsString::from("-")))?;
     let script = String::from_utf8_lossy(&bytes);
     let verdict = guard.judge(&script, &guard::prelude(Some(&directory), &around));
     let redactor = setup::redactor(&settings, &around)?;

@@ -14,7 +14,7 @@ use crate::cli::CondenseArgs;
 use crate::exit::Exit;
 use crate::print;
 use crate::settings::{Names, Settings, may_be_there, read};
-use crate::setup::Surroundings;
+use crate::surroundings::Surroundings;
 
 /// Bytes that a token stands for, on average over English text and code.
 const BYTES_PER_TOKEN: u64 = 4;

@@ -9,7 +9,7 @@ use crate::cli::ConfigArgs;
 use crate::exit::Exit;
 use crate::print;
 use crate::settings::{defaults, may_be_there};
-use crate::setup::Surroundings;
+use crate::surroundings::Surroundings;
 
 /// Prints the settings in force, or the defaults.
 pub(crate) fn main(args: &ConfigArgs, file: Option<&Path>) -> Result<Exit, Box<dyn Error>> {

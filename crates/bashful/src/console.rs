@@ -13,7 +13,9 @@ use crate::exit::Exit;
 use crate::guard;
 use crate::served::{self, Surface};
 use crate::settings::EscapeKey;
-use crate::setup::{self, Surroundings};
+use crate::setup;
+use crate::stores;
+use crate::surroundings::Surroundings;
 
 /// The pager of a person who has named none.
 const USUAL_PAGER: &str = "less -R";
@@ -36,7 +38,7 @@ pub(crate) fn main(args: &ConsoleArgs, file: Option<&Path>) -> Result<Exit, Box<
             dialect,
             home: around.home(),
             timeout: Some(settings.console.timeout_seconds.duration()),
-            registry: setup::registry(&around, "console").map(Arc::new),
+            registry: stores::registry(&around, "console").map(Arc::new),
             history: around.state_part("console_history"),
             escape: match settings.console.escape {
                 EscapeKey::Kill => Escape::Kill,

@@ -17,7 +17,8 @@ use crate::condense;
 use crate::exit::Exit;
 use crate::guard;
 use crate::print;
-use crate::setup::{self, Surroundings};
+use crate::setup;
+use crate::surroundings::Surroundings;
 
 /// Checks this machine, and prints the promises that hold here.
 pub(crate) fn main(args: &DoctorArgs, file: Option<&Path>) -> Result<Exit, Box<dyn Error>> {

@@ -16,8 +16,10 @@ use crate::condense;
 use crate::exit::Exit;
 use crate::guard;
 use crate::log::Log;
-use crate::setup::{self, SetupError, Surroundings};
+use crate::request;
+use crate::setup::{self, SetupError};
 use crate::signals::Signals;
+use crate::surroundings::Surroundings;
 
 /// Runs the command, and prints its events. The exit code is the command's own.
 pub(crate) fn main(args: &RunArgs, file: Option<&Path>) -> Result<Exit, Box<dyn Error>> {
@@ -69,7 +71,7 @@ pub(crate) fn main(args: &RunArgs, file: Option<&Path>) -> Result<Exit, Box<dyn 
 /// The request from the arguments.
 fn request(args: &RunArgs) -> Result<BashRequest, Box<dyn Error>> {
     let not_text = |what| NotText { what };
-    let script = String::from_utf8(setup::script(&args.command.script)?).map_err(|_| not_text("the command"))?;
+    let script = String::from_utf8(request::script(&args.command.script)?).map_err(|_| not_text("the command"))?;
     let mut request = BashRequest::new(script);
     let mode = args.command.mode();
     let needs_tool = args.patience.is_some() || args.command.session.is_some() || mode == Mode::Background;
@@ -88,7 +90,7 @@ fn request(args: &RunArgs) -> Result<BashRequest, Box<dyn Error>> {
         request.cwd = Some(cwd.to_str().ok_or_else(|| not_text("--cwd"))?.to_owned());
     }
     let variable = |given| -> Result<_, Box<dyn Error>> {
-        let (name, value) = setup::variable(given)?;
+        let (name, value) = request::variable(given)?;
         Ok((name, value.into_string().map_err(|_| not_text("--env"))?))
     };
     request.env = Some(args.command.env.iter().map(variable).collect::<Result<_, _>>()?);

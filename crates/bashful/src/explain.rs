@@ -13,14 +13,16 @@ use serde_json::json;
 
 use crate::cli::{ExplainArgs, Mode};
 use crate::exit::Exit;
-use crate::setup::{self, Surroundings};
+use crate::request;
+use crate::setup;
+use crate::surroundings::Surroundings;
 use crate::{check, guard, print};
 
 /// Shows the plan, and runs nothing.
 pub(crate) fn main(args: &ExplainArgs, file: Option<&Path>) -> Result<Exit, Box<dyn Error>> {
     let around = Surroundings::read();
     let (settings, _) = around.settings(file)?;
-    let (request, mut notices) = setup::request(&args.command, &settings, false)?;
+    let (request, mut notices) = request::request(&args.command, &settings, false)?;
     let engine = setup::engine(&settings, &around, args.command.cwd.as_deref())?;
     engine.recall_snapshot();
     let purpose = if args.command.mode() == Mode::Background { RewriteFor::Job } else { RewriteFor::Reply };

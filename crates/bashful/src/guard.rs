@@ -16,7 +16,7 @@ use thiserror::Error;
 
 use crate::allow::Allowances;
 use crate::settings::{RuleLevel, Settings, may_be_there, read};
-use crate::setup::Surroundings;
+use crate::surroundings::Surroundings;
 
 /// Time for a person at a console to answer. Clients of servers give up on a call after a minute.
 const CONSOLE_PATIENCE: Duration = Duration::from_secs(45);

@@ -14,8 +14,9 @@ use crate::http::{self, ListeningServer, TOKEN};
 use crate::install;
 use crate::print;
 use crate::served::{self, Surface};
-use crate::setup::{self, Surroundings};
+use crate::setup;
 use crate::signals::Signals;
+use crate::surroundings::Surroundings;
 
 /// Help text: how to add this server to a client.
 pub(crate) const SET_UP: &str = "\

@@ -16,7 +16,8 @@ use serde_json::{Value, json};
 use crate::cli::PsArgs;
 use crate::exit::Exit;
 use crate::print;
-use crate::setup::{self, Surroundings};
+use crate::stores;
+use crate::surroundings::Surroundings;
 
 /// Interval of `--watch`.
 const WATCH_INTERVAL: Duration = Duration::from_secs(1);
@@ -29,8 +30,8 @@ pub(crate) fn main(args: &PsArgs, file: Option<&Path>) -> Result<Exit, Box<dyn E
     let around = Surroundings::read();
     let (settings, _) = around.settings(file)?;
     let no_place = || around.state().no_place("running commands");
-    let registry = setup::registry(&around, "ps").ok_or_else(no_place)?;
-    let jobs = setup::jobs(&settings, &around).ok_or_else(no_place)?;
+    let registry = stores::registry(&around, "ps").ok_or_else(no_place)?;
+    let jobs = stores::jobs(&settings, &around).ok_or_else(no_place)?;
     let mut last: Option<Vec<ListedCommand>> = None;
     loop {
         let commands = running_commands(&registry, &jobs)?;

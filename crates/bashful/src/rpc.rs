@@ -11,8 +11,9 @@ use crate::exit::Exit;
 use crate::guard::{self, find_no_keeper};
 use crate::print;
 use crate::served::{self, Surface};
-use crate::setup::{self, Surroundings};
+use crate::setup;
 use crate::signals::Signals;
+use crate::surroundings::Surroundings;
 
 /// Help text: the first lines to send.
 pub(crate) const FIRST_LINES: &str = "\

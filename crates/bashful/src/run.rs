@@ -20,10 +20,12 @@ use crate::guard::{Intercepted, tool_advice};
 use crate::live::LiveTail;
 use crate::log::Log;
 use crate::report::Report;
+use crate::request;
 use crate::settings::Settings;
-use crate::setup::{self, Surroundings};
+use crate::setup;
 use crate::signals::Signals;
 use crate::state::NoPlace;
+use crate::surroundings::Surroundings;
 use crate::suspend::Suspension;
 use crate::{as_dialect, attend, color, condense, events, guard, print};
 
@@ -120,7 +122,7 @@ fn request(
     around: &Surroundings,
 ) -> Result<(Request, Vec<String>), Box<dyn Error>> {
     let patient = args.pty && attend::is_attended();
-    let (mut request, notices) = setup::request(&args.command, settings, patient)?;
+    let (mut request, notices) = request::request(&args.command, settings, patient)?;
     if args.split {
         request.streams = Streams::Split;
     }

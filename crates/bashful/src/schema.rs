@@ -10,7 +10,8 @@ use crate::cli::SchemaArgs;
 use crate::exit::Exit;
 use crate::guard;
 use crate::print;
-use crate::setup::{self, Surroundings};
+use crate::setup;
+use crate::surroundings::Surroundings;
 
 /// Prints the definitions of tools, or the schemas of their facts.
 pub(crate) fn main(args: &SchemaArgs, file: Option<&Path>) -> Result<Exit, Box<dyn Error>> {

@@ -11,8 +11,10 @@ use crate::condense;
 use crate::guard;
 use crate::log::Log;
 use crate::settings::Settings;
-use crate::setup::{self, Surroundings};
+use crate::setup;
 use crate::shell_settings::SettingsFiles;
+use crate::stores;
+use crate::surroundings::Surroundings;
 
 /// A server's surface, as the log and `bashful ps` name it, its dialect, and the directory of its commands.
 #[derive(Debug, Clone, Copy)]
@@ -38,10 +40,10 @@ pub(crate) fn toolbox(
     condense::load_filters(&mut options.condensing, settings, around)?;
     options.directory = directory.to_path_buf();
     options.ready = settings.mcp.ready.number();
-    options.registry = setup::registry(around, name).map(Arc::new);
+    options.registry = stores::registry(around, name).map(Arc::new);
     options.judge = guard::judge_for(settings, around, name)?;
     // Two servers may use the same session name for different shells.
-    options.sessions = setup::sessions(settings, around, SessionOwner::Engine).map(Arc::new);
+    options.sessions = stores::sessions(settings, around, SessionOwner::Engine).map(Arc::new);
     adjust(&mut options);
     let engine = Engine::new(options)?;
     let (ahead, first) = (engine.clone(), Request::new(Script::new("true")?));

@@ -12,7 +12,9 @@ use serde_json::{Value, json};
 
 use crate::exit::Exit;
 use crate::print;
-use crate::setup::{self, Surroundings};
+use crate::setup;
+use crate::stores;
+use crate::surroundings::Surroundings;
 
 /// The subcommands of `bashful sessions`: lists and ends persistent shells..
 #[derive(Debug, Subcommand)]
@@ -50,7 +52,7 @@ pub(crate) fn main(command: &SessionsCommand, file: Option<&Path>) -> Result<Exi
     let around = Surroundings::read();
     let (settings, _) = around.settings(file)?;
     let store =
-        setup::sessions(&settings, &around, SessionOwner::User).ok_or_else(|| around.state().no_place("sessions"))?;
+        stores::sessions(&settings, &around, SessionOwner::User).ok_or_else(|| around.state().no_place("sessions"))?;
     let runtime = setup::runtime()?;
     runtime.block_on(async {
         match command {

@@ -1,32 +1,24 @@
-//! Builds engines and requests from settings and arguments.
+//! Builds engines from settings.
 
 use std::borrow::Cow;
 use std::error::Error;
 use std::ffi::OsString;
-use std::io::Read;
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
-use std::time::Duration;
+use std::sync::Arc;
 
-use bashful_dialect::{Limits, MOST_IN_BACKGROUND, MOST_SECONDS};
+use bashful_dialect::Limits;
 use bashful_engine::{
-    ArtifactLimits, ArtifactStore, ArtifactUrls, BashSearch, Budget, Cleaning, Engine, EnvError, EnvironmentPolicy,
-    Grace, JobLimits, JobStore, JobUrls, LONGEST_SCRIPT, LeftoverPolicy, Lifetime, LocalUrls, NotBash, Options,
-    Orphans, OutputRedactor, Patience, Pattern, PlanError, Redactor, Registry, Request, Rewriting, Scheme, Script,
-    SessionLimits, SessionOwner, SessionStore, Sizes, SkillUrls, SnapshotOptions, WhenBusy, Window, bash_version,
-    check_bash_file, find_bash_file, search_bash, working_directory,
+    ArtifactUrls, Budget, Cleaning, Engine, EnvError, EnvironmentPolicy, Grace, JobUrls, LeftoverPolicy, Lifetime,
+    LocalUrls, NotBash, Options, Orphans, OutputRedactor, Patience, Pattern, PlanError, Redactor, Rewriting, Scheme,
+    SessionOwner, Sizes, SkillUrls, SnapshotOptions, Window, working_directory,
 };
 use bashful_sys::Errno;
 use thiserror::Error;
 
-use crate::cli::{CommandArgs, Mode};
-use crate::guard;
-use crate::log::Log;
-use crate::print;
-use crate::settings::{self, Leftovers, Settings, Sources};
-use crate::state::State;
-use crate::umask;
+use crate::settings::{self, Leftovers, Settings};
+use crate::surroundings::{Surroundings, current_directory};
+use crate::{guard, shell_path, stores, umask};
 
 /// An error before anything runs.
 #[derive(Debug, Error)]
@@ -74,100 +66,6 @@ fn no_descriptors(errno: Errno) -> SetupError {
     SetupError::Descriptors { limit, source: errno.into() }
 }
 
-/// The program's variables, read once.
-#[derive(Debug)]
-pub(crate) struct Surroundings {
-    pub(crate) variables: Vec<(OsString, OsString)>,
-    state: OnceLock<State>,
-}
-
-impl Surroundings {
-    pub(crate) fn read() -> Self {
-        Self::of(std::env::vars_os().collect())
-    }
-
-    fn of(variables: Vec<(OsString, OsString)>) -> Self {
-        Self { variables, state: OnceLock::new() }
-    }
-
-    pub(crate) fn variable(&self, name: &str) -> Option<&OsString> {
-        self.variables.iter().find(|(variable, _)| variable == name).map(|(_, value)| value)
-    }
-
-    /// A directory of the XDG rules: from its variable, or below the home directory.
-    fn xdg(&self, variable: &str, below_home: &str) -> Option<PathBuf> {
-        self.named(variable).or_else(|| Some(self.home()?.join(below_home)))
-    }
-
-    /// The directory that a variable names.
-    pub(crate) fn named(&self, variable: &str) -> Option<PathBuf> {
-        self.variable(variable).map(PathBuf::from).filter(|path| path.is_absolute())
-    }
-
-    /// The user's home.
-    pub(crate) fn home(&self) -> Option<PathBuf> {
-        self.named("HOME")
-    }
-
-    /// The directory of settings of all programs: `XDG_CONFIG_HOME` or `~/.config`.
-    pub(crate) fn config_home(&self) -> Option<PathBuf> {
-        self.xdg("XDG_CONFIG_HOME", ".config")
-    }
-
-    /// The path of bashful's settings file.
-    pub(crate) fn settings_file(&self) -> Option<PathBuf> {
-        Some(self.config_home()?.join("bashful/config.toml"))
-    }
-
-    /// The state directory, checked once.
-    pub(crate) fn state(&self) -> &State {
-        self.state.get_or_init(|| {
-            let path = self.xdg("XDG_STATE_HOME", ".local/state").map(|above| above.join("bashful"));
-            State::at(path, self.home().as_deref())
-        })
-    }
-
-    /// A directory in the state directory; none if that is missing or distrusted.
-    pub(crate) fn state_part(&self, name: &str) -> Option<PathBuf> {
-        Some(self.state().directory()?.join(name))
-    }
-
-    /// The settings in force, and their sources.
-    pub(crate) fn settings(&self, file: Option<&Path>) -> Result<(Settings, Vec<String>), Box<dyn Error>> {
-        let (settings, sources) = settings::load(&self.sources(file))?;
-        print::redact_by(settings.environment.clone());
-        Ok((settings, sources))
-    }
-
-    /// The usable settings, their sources, and the error of the others.
-    ///
-    /// For commands that examine the settings themselves. No command of a user ever runs with this.
-    pub(crate) fn settings_for_diagnosis(
-        &self,
-        file: Option<&Path>,
-    ) -> (Settings, Vec<String>, Option<Box<dyn Error>>) {
-        let error = match self.settings(file) {
-            Ok((settings, sources)) => return (settings, sources, None),
-            Err(error) => error,
-        };
-        let without_files = Sources { user_file: None, named_file: None, ..self.sources(file) };
-        let loaded = settings::load(&without_files).or_else(|_| settings::load(&Sources::default()));
-        let (settings, sources) = loaded.expect("a test reads the defaults");
-        print::redact_by(settings.environment.clone());
-        (settings, sources, Some(error))
-    }
-
-    /// The sources of settings.
-    pub(crate) fn sources<'a>(&'a self, file: Option<&'a Path>) -> Sources<'a> {
-        Sources { user_file: self.settings_file(), home: self.home(), named_file: file, variables: &self.variables }
-    }
-
-    /// A copy of the surroundings.
-    pub(crate) fn again(&self) -> Self {
-        Self::of(self.variables.clone())
-    }
-}
-
 /// An engine with these settings.
 pub(crate) fn engine(settings: &Settings, around: &Surroundings, cwd: Option<&Path>) -> Result<Engine, Box<dyn Error>> {
     Ok(Engine::new(options(settings, around, cwd)?)?)
@@ -182,7 +80,7 @@ pub(crate) fn options(
     let directory = base_directory(around, cwd)?;
     // Many parallel commands need many descriptors. The commands themselves get the original limit.
     let descriptors = bashful_sys::limits::raise_descriptors();
-    let mut options = Options::new(shell(settings, around)?, directory);
+    let mut options = Options::new(shell_path::shell(settings, around)?, directory);
     options.environment = settings.environment.policy();
     options.host_environment = host_environment(around);
     options.lifetime = Lifetime(settings.lifetime.default_seconds.duration());
@@ -195,10 +93,10 @@ pub(crate) fn options(
         Leftovers::Keep => LeftoverPolicy::Keep,
         Leftovers::Stop => LeftoverPolicy::Stop,
     };
-    options.artifacts = artifacts(settings, around).map(Arc::new);
-    options.jobs = jobs(settings, around).map(Arc::new);
-    options.sessions = sessions(settings, around, SessionOwner::User).map(Arc::new);
-    options.registry = registry(around, "run").map(Arc::new);
+    options.artifacts = stores::artifacts(settings, around).map(Arc::new);
+    options.jobs = stores::jobs(settings, around).map(Arc::new);
+    options.sessions = stores::sessions(settings, around, SessionOwner::User).map(Arc::new);
+    options.registry = stores::registry(around, "run").map(Arc::new);
     options.snapshot = snapshot(settings, around);
     // The engine may adopt orphans, because no other code here starts processes.
     options.orphans = Orphans::Adopt;
@@ -297,48 +195,6 @@ pub(crate) fn window(output: &settings::Output) -> Window {
     }
 }
 
-/// The artifact store with these settings; none without a state directory.
-pub(crate) fn artifacts(settings: &Settings, around: &Surroundings) -> Option<ArtifactStore> {
-    let limits = ArtifactLimits {
-        one: settings.artifacts.one_bytes.size(),
-        store: settings.artifacts.store_bytes.size(),
-        age: settings.artifacts.age_days.duration(),
-    };
-    Some(ArtifactStore::new(around.state_part("artifacts")?, limits))
-}
-
-/// The job store with these settings; none without a state directory. The log keeps the end of each removed job.
-pub(crate) fn jobs(settings: &Settings, around: &Surroundings) -> Option<JobStore> {
-    let limits = JobLimits {
-        live: settings.jobs.live.count(),
-        kept: settings.jobs.kept.count(),
-        age: settings.jobs.age_days.duration(),
-        output: settings.jobs.output_bytes.size(),
-    };
-    let store = JobStore::new(around.state_part("jobs")?, limits);
-    let Some(log) = Log::new(settings, around, "job") else { return Some(store) };
-    let directory = store.directory().to_path_buf();
-    Some(store.before_removal(move |job| log.note_end(&directory, job, print::redactor())))
-}
-
-/// The session store with these settings; none without a state directory.
-pub(crate) fn sessions(settings: &Settings, around: &Surroundings, owner: SessionOwner) -> Option<SessionStore> {
-    let limits = SessionLimits {
-        idle: settings.sessions.idle_seconds.duration(),
-        at_most: settings.sessions.at_most.count(),
-        when_busy: match settings.sessions.when_busy {
-            settings::WhenBusy::Wait => WhenBusy::Wait,
-            settings::WhenBusy::Refuse => WhenBusy::Refuse,
-        },
-    };
-    Some(SessionStore::new(around.state_part("sessions")?, limits, owner))
-}
-
-/// The registry of running commands; none without a state directory.
-pub(crate) fn registry(around: &Surroundings, surface: &str) -> Option<Registry> {
-    Some(Registry::new(around.state_part("running")?, surface))
-}
-
 /// The snapshot options for rc files; none without a state directory. A dialect may enable the snapshot later.
 fn snapshot(settings: &Settings, around: &Surroundings) -> Option<SnapshotOptions> {
     let enabled = match settings.shell.snapshot {
@@ -377,102 +233,6 @@ pub(crate) fn directory(around: &Surroundings, cwd: Option<&Path>) -> Result<Pat
     // Checks the directory. Its name stays as given, with symbolic links.
     working_directory(&directory, None)?;
     Ok(directory)
-}
-
-/// The request from the arguments, and notices about it. A command that a person attends to has as much time as one in the
-/// background: they end it when they want to.
-pub(crate) fn request(
-    args: &CommandArgs,
-    settings: &Settings,
-    is_attended: bool,
-) -> Result<(Request, Vec<String>), Box<dyn Error>> {
-    let mut notices = Vec::new();
-    let mut request = Request::new(Script::new(script(&args.script)?)?);
-    request.workdir.clone_from(&args.cwd);
-    request.session.clone_from(&args.session);
-    request.env = args.env.iter().map(variable).collect::<Result<_, _>>()?;
-    let mode = if is_attended && args.mode() == Mode::Default { Mode::Background } else { args.mode() };
-    let lifetime = match (args.timeout, mode) {
-        (Some(asked), Mode::Background) => clamp(asked, MOST_IN_BACKGROUND, &mut notices)?,
-        (Some(asked), _) => clamp(asked, MOST_SECONDS, &mut notices)?,
-        (None, Mode::Background) => settings.lifetime.background_seconds.duration(),
-        (None, Mode::Default) => settings.lifetime.default_seconds.duration(),
-        (None, Mode::Slow) => settings.lifetime.slow_seconds.duration(),
-    };
-    request.lifetime = Some(Lifetime(lifetime));
-    Ok((request, notices))
-}
-
-fn clamp(asked: f64, most: f64, notices: &mut Vec<String>) -> Result<Duration, SetupError> {
-    if !asked.is_finite() {
-        return Err(SetupError::Timeout(asked));
-    }
-    let clamped = bashful_dialect::clamp_timeout(asked, most);
-    notices.extend(clamped.notice);
-    Ok(clamped.lifetime.0)
-}
-
-/// The script of an argument; `-` is standard input.
-pub(crate) fn script(argument: &OsString) -> Result<Vec<u8>, SetupError> {
-    if argument != "-" {
-        return Ok(argument.as_bytes().to_vec());
-    }
-    let mut text = Vec::new();
-    // One byte more than the limit, so that a longer script is an error.
-    std::io::stdin().lock().take(LONGEST_SCRIPT.0 + 1).read_to_end(&mut text).map_err(SetupError::Stdin)?;
-    Ok(text)
-}
-
-/// Parses `NAME=VALUE`.
-pub(crate) fn variable(given: &OsString) -> Result<(String, OsString), SetupError> {
-    let bytes = given.as_bytes();
-    let at = bytes.iter().position(|byte| *byte == b'=').ok_or_else(|| SetupError::Env { given: given.clone() })?;
-    let name = String::from_utf8_lossy(&bytes[..at]).into_owned();
-    Ok((name, OsString::from_vec(bytes[at + 1..].to_vec())))
-}
-
-fn shell(settings: &Settings, around: &Surroundings) -> Result<PathBuf, SetupError> {
-    if let Some(path) = shell_setting(settings)? {
-        bash_version(&path).map_err(SetupError::Shell)?;
-        return Ok(path);
-    }
-    let path = around.variable("PATH").cloned().unwrap_or_default();
-    let BashSearch { found, skipped } = search_bash(&path);
-    for not_bash in &skipped {
-        print::talk(&format!("bashful: {not_bash}; skipped on PATH"));
-    }
-    found.ok_or_else(|| SetupError::NoBash { path: path.to_string_lossy().into_owned() })
-}
-
-/// Finds the shell while a server runs, without starting it. Commands may have written the settings and the program
-/// they name, and here no keeper would contain it.
-pub(crate) fn shell_by_file(settings: &Settings, around: &Surroundings) -> Result<PathBuf, SetupError> {
-    if let Some(path) = shell_setting(settings)? {
-        check_bash_file(&path).map_err(SetupError::Shell)?;
-        return Ok(path);
-    }
-    let path = around.variable("PATH").cloned().unwrap_or_default();
-    find_bash_file(&path).ok_or_else(|| SetupError::NoBash { path: path.to_string_lossy().into_owned() })
-}
-
-/// The shell in the settings, if any.
-fn shell_setting(settings: &Settings) -> Result<Option<PathBuf>, SetupError> {
-    let path = PathBuf::from(&settings.shell.path);
-    match (path.as_os_str().is_empty(), path.is_absolute()) {
-        (true, _) => Ok(None),
-        (false, true) => Ok(Some(path)),
-        (false, false) => Err(SetupError::ShellPath { path: settings.shell.path.clone() }),
-    }
-}
-
-/// The current directory by its name in `PWD`, symbolic links included, if that is valid.
-fn current_directory(around: &Surroundings) -> std::io::Result<PathBuf> {
-    use std::os::unix::fs::MetadataExt;
-    let real = std::env::current_dir()?;
-    let same = |path: &Path| Some((path.metadata().ok()?.dev(), path.metadata().ok()?.ino()));
-    let called =
-        around.variable("PWD").map(PathBuf::from).filter(|path| path.is_absolute() && same(path) == same(&real));
-    Ok(called.unwrap_or(real))
 }
 
 /// True for `BASHFUL_*` variables, which commands do not get.

@@ -16,7 +16,9 @@ use bashful_dialect::{Dialect, ShellSettings, Toolbox};
 use bashful_engine::{Options, ShellOptions, error_chain};
 
 use crate::settings::{self, Settings};
-use crate::setup::{self, Surroundings};
+use crate::setup;
+use crate::shell_path;
+use crate::surroundings::Surroundings;
 
 /// File times tick every few milliseconds. A file younger than this may change again without a new time.
 const YOUNGEST_KNOWN: Duration = Duration::from_millis(100);
@@ -78,8 +80,11 @@ impl SettingsFiles {
     fn read(&self, known: &KnownFiles) -> Result<(String, ShellOptions), Box<dyn Error>> {
         let (settings, _) = settings::load(&self.around.sources(self.named_file.as_deref()))?;
         let is_same_shell = settings.shell.path == known.path;
-        let shell =
-            if is_same_shell { known.options.shell.clone() } else { setup::shell_by_file(&settings, &self.around)? };
+        let shell = if is_same_shell {
+            known.options.shell.clone()
+        } else {
+            shell_path::shell_by_file(&settings, &self.around)?
+        };
         let mut options = Options::new(shell, PathBuf::from("/"));
         options.environment = settings.environment.policy();
         settings.shell.prefix.trim().clone_into(&mut options.rewriting.prefix);

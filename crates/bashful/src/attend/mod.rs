@@ -24,7 +24,8 @@ use tokio::time::{Instant, sleep_until};
 use crate::direct::{Direct, Writing};
 use crate::print;
 use crate::settings::Settings;
-use crate::setup::{self, Surroundings};
+use crate::setup;
+use crate::surroundings::Surroundings;
 use crate::suspend::SUSPENDED;
 use host::HostTerminal;
 

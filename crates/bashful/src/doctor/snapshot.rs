@@ -8,7 +8,8 @@ use bashful_engine::{Checked, Engine, Options, Request, Script, Snapshot};
 use serde_json::{Value, json};
 
 use crate::settings::{Settings, Snapshots};
-use crate::setup::{self, Surroundings};
+use crate::setup;
+use crate::surroundings::Surroundings;
 
 /// Timed commands for each figure, which is their median.
 const TIMED: usize = 9;

@@ -13,7 +13,7 @@ use crate::install::change::{AppliedChange, Change, Edit};
 use crate::install::record::{self, Installation};
 use crate::install::stage::{Asking, Noted, StageOutcome, Staged, carry_out, stage, unstage};
 use crate::print;
-use crate::setup::Surroundings;
+use crate::surroundings::Surroundings;
 
 /// The name of the hook in the record. There is one for each agent.
 const HOOK: &str = "hook";

@@ -21,7 +21,8 @@ use clap::{Subcommand, ValueEnum};
 use serde_json::{Value, json};
 
 use crate::exit::Exit;
-use crate::setup::{self, Surroundings};
+use crate::setup;
+use crate::surroundings::Surroundings;
 use crate::{guard, print};
 use call::{Reading, ShellCall};
 

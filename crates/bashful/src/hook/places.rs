@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::Agent;
 use crate::install::{program_text, read_settings};
-use crate::setup::Surroundings;
+use crate::surroundings::Surroundings;
 
 /// A hook of bashful in an agent's settings.
 #[derive(Debug)]

@@ -14,7 +14,7 @@ use super::places::FoundHook;
 use crate::exit::Exit;
 use crate::install::read_settings;
 use crate::print;
-use crate::setup::Surroundings;
+use crate::surroundings::Surroundings;
 
 /// Seconds that Codex gives a hook that names no timeout. They are part of the hash.
 const CODEX_TIMEOUT: u64 = 600;

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::change::{Change, Edit};
 use super::client::Client;
 use super::edit;
-use crate::setup::Surroundings;
+use crate::surroundings::Surroundings;
 
 /// The policy file of bashful. Gemini CLI reads every file of its directory.
 const GEMINI_POLICY: &str = "\

@@ -25,7 +25,8 @@ pub(crate) use client::Client;
 
 use crate::exit::Exit;
 use crate::print;
-use crate::setup::{self, Surroundings};
+use crate::setup;
+use crate::surroundings::Surroundings;
 use approve::{Extent, Wanted};
 use change::{AppliedChange, Change, Edit};
 use record::Installation;

@@ -23,7 +23,9 @@ pub(crate) use args::JobsCommand;
 use args::{KillArgs, ListArgs, RmArgs, SendArgs};
 
 use crate::exit::Exit;
-use crate::setup::{self, Surroundings};
+use crate::setup;
+use crate::stores;
+use crate::surroundings::Surroundings;
 use crate::{guard, print};
 
 /// Wait beyond the grace for a stopped job to end. A process that is stuck in the kernel may never end.
@@ -49,7 +51,7 @@ enum JobsError {
 pub(crate) fn main(command: &JobsCommand, file: Option<&Path>) -> Result<Exit, Box<dyn Error>> {
     let around = Surroundings::read();
     let (settings, _) = around.settings(file)?;
-    let store = Arc::new(setup::jobs(&settings, &around).ok_or_else(|| around.state().no_place("jobs"))?);
+    let store = Arc::new(stores::jobs(&settings, &around).ok_or_else(|| around.state().no_place("jobs"))?);
     let runtime = setup::runtime()?;
     let redactor = || Ok::<_, Box<dyn Error>>(setup::output_redactor(&settings, &around)?);
     runtime.block_on(async {

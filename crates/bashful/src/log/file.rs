@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 use super::time;
 use crate::settings::Settings;
-use crate::setup::Surroundings;
+use crate::surroundings::Surroundings;
 
 /// Format version of a line.
 pub(super) const VERSION: u64 = 1;

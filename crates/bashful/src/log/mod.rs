@@ -26,7 +26,9 @@ use crate::color::{self, Paint};
 use crate::exit::Exit;
 use crate::print;
 use crate::settings::Settings;
-use crate::setup::{self, Surroundings};
+use crate::setup;
+use crate::stores;
+use crate::surroundings::Surroundings;
 
 use savings::SavingsReport;
 
@@ -97,7 +99,7 @@ struct EndedJobs {
 impl EndedJobs {
     /// None without a log or a job store.
     fn new(settings: &Settings, around: &Surroundings) -> Option<Self> {
-        let (jobs, redactor) = setup::jobs(settings, around).zip(setup::redactor(settings, around).ok())?;
+        let (jobs, redactor) = stores::jobs(settings, around).zip(setup::redactor(settings, around).ok())?;
         Some(Self { log: Log::new(settings, around, "job")?, jobs, redactor })
     }
 
