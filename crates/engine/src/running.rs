@@ -71,6 +71,7 @@ struct ReportGaps {
 
 /// A running command with its streams and channels, up to its end. Dropping it stops the command.
 pub(crate) struct Run {
+    checked: Checked,
     link: Box<dyn Link>,
     /// One stream, or two if stdout and stderr are split.
     streams: Vec<Stream>,
@@ -88,31 +89,49 @@ pub(crate) struct Run {
     live: watch::Sender<Live>,
     feed: Option<Feed>,
     written: Written,
-    live_due: Option<Instant>,
-    /// The listener of a terminal hears what is held back.
-    held_due: Option<Instant>,
-    registry_due: Option<Instant>,
     registration: Option<Registration>,
-    overdue: Option<Instant>,
     line_limit: LineLimit,
-    /// End and elapsed time of the shell, while its leftover processes are being stopped.
-    shell_end: Option<(End, Duration)>,
-    /// The command's terminal, if it has one.
-    terminal: Option<CommandTerminal>,
-    /// The host attends to the terminal, and has put its own terminal back when this resolves.
-    host_restored: Option<oneshot::Receiver<()>>,
-    /// The client's terminal, if the command runs in one.
-    client: Option<ClientView>,
-    /// Facts about the end that the backend reported.
-    end_notices: Vec<String>,
-    /// Facts that its backend did not learn.
-    gaps: ReportGaps,
-    /// The outcome, while the host puts its own terminal back.
-    over: Option<Box<Outcome>>,
-    checked: Checked,
+    alarms: Alarms,
+    screens: Screens,
+    ending: Ending,
     backend: Arc<dyn Backend>,
     options: Arc<Options>,
     _permit: OwnedSemaphorePermit,
+}
+
+/// The times at which a running command has something to do.
+#[derive(Default)]
+struct Alarms {
+    live: Option<Instant>,
+    /// The listener of a terminal hears what is held back.
+    held: Option<Instant>,
+    registry: Option<Instant>,
+    /// The keeper has been silent for too long.
+    overdue: Option<Instant>,
+}
+
+/// The terminals of a command.
+#[derive(Default)]
+struct Screens {
+    /// The command's own.
+    own: Option<CommandTerminal>,
+    /// The host attends to the terminal, and has put its own terminal back when this resolves.
+    host_restored: Option<oneshot::Receiver<()>>,
+    /// The client's, if the command runs in one.
+    client: Option<ClientView>,
+}
+
+/// Facts about the end of a command, in the order in which they come.
+#[derive(Default)]
+struct Ending {
+    /// End and elapsed time of the shell, while its leftover processes are being stopped.
+    shell: Option<(End, Duration)>,
+    /// Facts that the backend reported.
+    notices: Vec<String>,
+    /// Facts that the backend did not learn.
+    gaps: ReportGaps,
+    /// The outcome, while the host puts its own terminal back.
+    outcome: Option<Box<Outcome>>,
 }
 
 /// The next event of a running command.
@@ -167,6 +186,11 @@ impl Run {
             Outputs::Combined(_) | Outputs::Split { .. } => None,
         };
         let streams = sources(attached.outputs).into_iter().map(stream).collect::<io::Result<_>>()?;
+        let alarms = Alarms {
+            registry: options.registry.as_ref().map(|_| began + REGISTERED_AFTER),
+            overdue: overdue(began, plan.lifetime.0.saturating_add(plan.grace.0)),
+            ..Alarms::default()
+        };
         let run = Self {
             link: attached.link,
             streams,
@@ -180,19 +204,11 @@ impl Run {
             live,
             feed: None,
             written: Written::default(),
-            live_due: None,
-            held_due: None,
-            registry_due: options.registry.as_ref().map(|_| began + REGISTERED_AFTER),
             registration: None,
-            line_limit: LineLimit::new(checked.plan().enough),
-            shell_end: None,
-            terminal,
-            host_restored: None,
-            client: attached.client,
-            end_notices: Vec::new(),
-            gaps: ReportGaps::default(),
-            over: None,
-            overdue: overdue(began, checked.plan().lifetime.0.saturating_add(checked.plan().grace.0)),
+            line_limit: LineLimit::new(plan.enough),
+            alarms,
+            screens: Screens { own: terminal, client: attached.client, host_restored: None },
+            ending: Ending::default(),
             checked,
             backend,
             options,
@@ -268,9 +284,9 @@ impl Run {
     /// requested again without loss.
     pub(crate) async fn until_end(&mut self) -> Option<Outcome> {
         loop {
-            if self.over.is_some() {
+            if self.ending.outcome.is_some() {
                 self.wait_for_host().await;
-                return self.over.take().map(|outcome| *outcome);
+                return self.ending.outcome.take().map(|outcome| *outcome);
             }
             match self.next().await {
                 RunEvent::Wrote(index) => self.read(index),
@@ -280,7 +296,7 @@ impl Run {
                 RunEvent::HeldDue => self.release_held(),
                 RunEvent::Enough => self.close(),
                 RunEvent::RegistryDue => self.update_registry(),
-                RunEvent::Overdue if self.link.kill() => self.overdue = None,
+                RunEvent::Overdue if self.link.kill() => self.alarms.overdue = None,
                 RunEvent::Requested(Some(RunRequest::Stop(why))) => self.stop(why).await,
                 RunEvent::Requested(Some(RunRequest::Signal(number))) => self.link.signal(number).await,
                 RunEvent::Requested(Some(RunRequest::Background(answer))) => {
@@ -294,17 +310,17 @@ impl Run {
                 }
                 RunEvent::Requested(None) => return None,
                 RunEvent::Ended(Some(Ended { end, left, at, .. })) if self.must_stop_leftovers(end, &left) => {
-                    self.shell_end = Some((end, self.elapsed_at(at)));
+                    self.ending.shell = Some((end, self.elapsed_at(at)));
                     self.stop(StopReason::LeftBehind).await;
                 }
                 RunEvent::Ended(Some(ended)) => {
                     let Ended { end, left, shell_stays, at, lost_beginning, exit_is_unknown, notices } = ended;
-                    self.gaps = ReportGaps { lost_beginning, exit_is_unknown };
-                    self.end_notices = notices;
+                    self.ending.gaps = ReportGaps { lost_beginning, exit_is_unknown };
+                    self.ending.notices = notices;
                     let elapsed = self.elapsed_at(at);
-                    self.over = Some(Box::new(self.finish(end, left, shell_stays, elapsed).await));
+                    self.ending.outcome = Some(Box::new(self.finish(end, left, shell_stays, elapsed).await));
                 }
-                RunEvent::Ended(None) | RunEvent::Overdue => self.over = Some(Box::new(self.lost().await)),
+                RunEvent::Ended(None) | RunEvent::Overdue => self.ending.outcome = Some(Box::new(self.lost().await)),
             }
         }
     }
@@ -316,12 +332,12 @@ impl Run {
             () = readable(self.streams.first(), self.feed.as_ref()) => RunEvent::Wrote(0),
             () = readable(self.streams.get(1), self.feed.as_ref()) => RunEvent::Wrote(1),
             ask = self.requests.recv() => RunEvent::Requested(ask),
-            () = client::new_text(self.client.as_mut()) => RunEvent::ClientWrote,
-            () = due(self.live_due) => RunEvent::LiveDue,
-            () = due(self.held_due) => RunEvent::HeldDue,
+            () = client::new_text(self.screens.client.as_mut()) => RunEvent::ClientWrote,
+            () = due(self.alarms.live) => RunEvent::LiveDue,
+            () = due(self.alarms.held) => RunEvent::HeldDue,
             () = due(self.line_limit.due()) => RunEvent::Enough,
-            () = due(self.registry_due) => RunEvent::RegistryDue,
-            () = due(self.overdue) => RunEvent::Overdue,
+            () = due(self.alarms.registry) => RunEvent::RegistryDue,
+            () = due(self.alarms.overdue) => RunEvent::Overdue,
         }
     }
 
@@ -329,7 +345,7 @@ impl Run {
     pub(crate) async fn stop(&mut self, why: StopReason) {
         tracing::debug!(pid = self.pid, %why, "stopping");
         self.stop_was_sent = true;
-        self.overdue = overdue(Instant::now(), self.checked.plan().grace.0);
+        self.alarms.overdue = overdue(Instant::now(), self.checked.plan().grace.0);
         self.link.stop(why).await;
     }
 
@@ -353,20 +369,20 @@ impl Run {
             // While there is always something to read, no alarm fires.
             self.close();
         }
-        if self.terminal.is_some() && self.feed.is_some() {
-            self.held_due = Some(Instant::now() + HELD_AT_MOST);
+        if self.screens.own.is_some() && self.feed.is_some() {
+            self.alarms.held = Some(Instant::now() + HELD_AT_MOST);
         }
         self.update_written();
-        if self.is_watched() && self.live_due.is_none() {
-            self.live_due = Some(Instant::now() + LIVE_EVERY);
+        if self.is_watched() && self.alarms.live.is_none() {
+            self.alarms.live = Some(Instant::now() + LIVE_EVERY);
         }
-        if self.registration.is_some() && self.registry_due.is_none() {
-            self.registry_due = Some(Instant::now() + UPDATED_EVERY);
+        if self.registration.is_some() && self.alarms.registry.is_none() {
+            self.alarms.registry = Some(Instant::now() + UPDATED_EVERY);
         }
     }
 
     fn release_held(&mut self) {
-        self.held_due = None;
+        self.alarms.held = None;
         if let Some(feed) = &mut self.feed {
             feed.release(StreamName::Output);
         }
@@ -378,7 +394,7 @@ impl Run {
     }
 
     fn publish_live(&mut self) {
-        self.live_due = None;
+        self.alarms.live = None;
         let live = self.newest();
         self.live.send_replace(live);
     }

@@ -12,7 +12,7 @@ pub(super) const BEGINNING_LOST: &str = "the client's terminal kept only the end
 impl Run {
     /// Adds the newest text of the client's terminal, without withheld values.
     pub(super) fn add_client_text(&self, live: &mut Live) {
-        let Some(client) = &self.client else { return };
+        let Some(client) = &self.screens.client else { return };
         live.client_terminal = Some(Arc::clone(&client.terminal_id));
         // The last text was read already.
         if live.bytes > 0 {
@@ -29,7 +29,7 @@ impl Run {
 
     /// Captures the text of the client's terminal. To be called once, for the last text that is shown.
     pub(super) fn read_client_text(&mut self) {
-        let (Some(client), Some(stream)) = (&self.client, self.streams.first_mut()) else { return };
+        let (Some(client), Some(stream)) = (&self.screens.client, self.streams.first_mut()) else { return };
         if stream.capture.bytes() > 0 {
             return;
         }

@@ -32,8 +32,8 @@ impl Run {
     ) -> Outcome {
         self.drain();
         self.link_is_free =
-            left.is_empty() && matches!(end, End::Own(_)) && !self.stop_was_sent && self.terminal.is_none();
-        let (end, elapsed) = match (self.shell_end.take(), end) {
+            left.is_empty() && matches!(end, End::Own(_)) && !self.stop_was_sent && self.screens.own.is_none();
+        let (end, elapsed) = match (self.ending.shell.take(), end) {
             // The shell had ended by itself; the stop was for its leftover processes.
             (Some((own, elapsed)), End::Stopped { .. }) => (own, elapsed),
             (_, end) => (end, elapsed),
@@ -59,11 +59,11 @@ impl Run {
     fn outcome(&mut self, end: End, leftover: Option<LeftBehind>, elapsed: Duration, shell_stays: bool) -> Outcome {
         self.end_live_output();
         // A filter would take a missing beginning for a quiet one.
-        if !self.gaps.lost_beginning {
+        if !self.ending.gaps.lost_beginning {
             self.condense(end, leftover.as_ref());
         }
         let (mut output, stderr) = self.outputs();
-        if self.gaps.lost_beginning {
+        if self.ending.gaps.lost_beginning {
             (output.artifact, output.not_saved) = (None, Some(client::BEGINNING_LOST.to_owned()));
         }
         let saved =
@@ -107,10 +107,10 @@ impl Run {
             cut_off,
             session,
             missed,
-            client_terminal: self.client.as_ref().map(|client| Arc::clone(&client.terminal_id)),
-            lost_beginning: self.gaps.lost_beginning,
-            exit_is_unknown: self.gaps.exit_is_unknown,
-            notices: std::mem::take(&mut self.end_notices),
+            client_terminal: self.screens.client.as_ref().map(|client| Arc::clone(&client.terminal_id)),
+            lost_beginning: self.ending.gaps.lost_beginning,
+            exit_is_unknown: self.ending.gaps.exit_is_unknown,
+            notices: std::mem::take(&mut self.ending.notices),
         }
     }
 
@@ -161,7 +161,7 @@ impl Run {
         }
         let mut outputs = outputs.into_iter().map(|output| Output { limit, ..output });
         let mut output = outputs.next().expect("every command has one stream at least");
-        if self.terminal.is_some() {
+        if self.screens.own.is_some() {
             // Every terminal ends lines so.
             output.changes.crlf_lines = 0;
         }

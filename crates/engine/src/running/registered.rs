@@ -12,7 +12,7 @@ use crate::registry::{NewEntry, OutputSoFar};
 impl Run {
     /// Registers the command, or updates its entry. If that fails, other programs do not see the command.
     pub(super) fn update_registry(&mut self) {
-        self.registry_due = None;
+        self.alarms.registry = None;
         let redactor = Redactor::new(Arc::clone(&self.mask));
         let live = self.newest();
         let newest = String::from_utf8_lossy(&live.newest);
