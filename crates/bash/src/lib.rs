@@ -67,9 +67,9 @@ const DEEPEST: usize = 64;
 /// The most bytes that the parser may read ahead in one text, as a multiple of its length.
 const LOOK_AHEAD: usize = 24;
 
-/// The most words, quotes and commands of one text. A tree of so many takes 20 MB and 30 ms. The text of a here-document is one word,
-/// and the longest command of an agent that was seen has some thousand.
-const MOST_PARTS: usize = 1 << 15;
+/// The most words, quotes and commands of one text. A tree of so many takes 40 MB and 40 ms. The text of a here-document is one word,
+/// and the longest script that fits into an argument has 65,536.
+const MOST_PARTS: usize = 80_000;
 
 /// Why parsing ended before the text did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -157,7 +157,7 @@ impl LastRecord {
     /// The exit code of the command. A command that never started has failed.
     pub(crate) fn exit(&self) -> Exit {
         match self.fate() {
-            Some(Fate::InBackground) => Exit::Code(0),
+            Some(Fate::InBackground | Fate::Sent) => Exit::Code(0),
             Some(Fate::Ended(end)) => Exit::of(end, None),
             _ => Exit::Failed,
         }

@@ -1,13 +1,12 @@
 //! Carries out calls about jobs: list, show, wait, send, stop. Each dialect words the reply.
 
 use std::ops::Range;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bashful_engine::{
-    ByteSize, ControlError, Engine, GetJobError, JobPart, JobRecord, JobStore, JobTerminal, OutputRedactor, ReplyLimit,
-    Stop, error_chain, reason,
+    ByteSize, ControlError, Engine, GetJobError, JobInput, JobInputs, JobPart, JobRecord, JobStore, JobTerminal,
+    OutputRedactor, ReplyLimit, Stop, error_chain,
 };
 use tokio::task::JoinSet;
 use tokio::time::timeout;
@@ -108,18 +107,18 @@ impl JobProblem {
 /// Carries out a call about jobs. Dropping the future stops no job; input that was being sent may have arrived in part.
 pub(crate) async fn carry_out(
     engine: &Engine,
-    store: &Arc<JobStore>,
+    inputs: &JobInputs,
     terminals: &AttendedTerminals,
     call: JobsCall,
     owner: &Owner,
     shown: ByteSize,
     waiting: &mut WaitingCaller,
 ) -> Result<JobsReply, String> {
-    let patience = waiting.patience();
+    let (store, patience) = (&inputs.store, waiting.patience());
     let only_own = matches!(call, JobsCall::List { all: false } | JobsCall::CancelAndPoll { all: false, .. });
     let limit = waiting.limit();
     let (views, problems) = (Vec::new(), Vec::new());
-    let mut run = JobCallRun { engine, store, terminals, owner, only_own, limit, shown, views, problems };
+    let mut run = JobCallRun { engine, store, inputs, terminals, owner, only_own, limit, shown, views, problems };
     match &call {
         JobsCall::List { .. } => {
             let redactor = engine.redactor();
@@ -173,6 +172,7 @@ pub(crate) async fn carry_out(
 struct JobCallRun<'a> {
     engine: &'a Engine,
     store: &'a Arc<JobStore>,
+    inputs: &'a JobInputs,
     terminals: &'a AttendedTerminals,
     owner: &'a Owner,
     /// Hides the jobs of other callers.
@@ -254,9 +254,8 @@ impl JobCallRun<'_> {
             ));
         }
         let newline = if text.ends_with('\n') { "" } else { "\n" };
-        let line = format!("{text}{newline}");
-        let sent = self.store.send(id, self.judged_input(id, &line)?.as_bytes()).await;
-        sent.map_err(|error| error_chain(&error))?;
+        let input = JobInput { text: format!("{text}{newline}").into_bytes(), ..JobInput::default() };
+        self.inputs.send(id, input, at_most).await.map_err(|error| error_chain(&error))?;
         self.add_views(&[id], None);
         Ok(())
     }
@@ -273,11 +272,8 @@ impl JobCallRun<'_> {
         // Input for a job that has ended is no error: the reply tells its end.
         if job.is_live() {
             let terminal = self.attend(id).await?;
-            let judge = |script: &str, shell: Option<&Path>| match shell {
-                Some(directory) => self.engine.verdict_on_lines(script, directory),
-                None => self.engine.verdict_on_input(&job, script),
-            };
-            terminal_calls::type_at(&terminal, text, &keys, at_most, &judge).await?;
+            let input = JobInput { text: text.as_bytes().to_vec(), keys, end: false };
+            self.inputs.type_at(&terminal, input, at_most).await.map_err(|error| error_chain(&error))?;
         }
         let until = options.until.clone().unwrap_or_default();
         self.add_screen(id, Some(&until), at_most, options.colors).await
@@ -304,17 +300,6 @@ impl JobCallRun<'_> {
     async fn attend(&self, id: u64) -> Result<Arc<JobTerminal>, String> {
         self.get(id).map_err(|problem| problem.text)?;
         self.terminals.attend(self.store, id).await.map_err(|error| error_chain(&error))
-    }
-
-    /// Text for a job's input. Fails if the job would run the text and the guard refuses it. No user is asked: `bashful allow`
-    /// approves whole commands, not input.
-    fn judged_input<'t>(&self, id: u64, text: &'t str) -> Result<&'t str, String> {
-        // The store reports a job that does not exist.
-        let verdict = self.get(id).map(|job| self.engine.verdict_on_input(&job, text)).unwrap_or_default();
-        if verdict.refuses() {
-            return Err(format!("nothing was sent to job {id}: {}", reason(&verdict)));
-        }
-        Ok(text)
     }
 
     /// The record of a job, if the caller may see it.

@@ -1,15 +1,13 @@
-//! Carries out calls about jobs with a terminal: shows the screen, types, and waits for something to happen.
+//! Carries out calls about jobs with a terminal: shows the screen, and waits for something to happen.
 
-use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use bashful_engine::{
-    CommandTerminal, InputWait, JobStore, JobTerminal, Keys, Redactor, RunLines, ScreenSnapshot, ScreenUntil,
-    TerminalError, Verdict, WaitOver, error_chain, reason, shell_at,
+    JobStore, JobTerminal, Keys, Redactor, ScreenSnapshot, ScreenUntil, TerminalError, WaitOver, error_chain,
 };
 use regex::Regex;
-use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
+use unicode_width::UnicodeWidthStr as _;
 
 use bashful_render::visible_lines;
 
@@ -96,85 +94,6 @@ pub struct ScreenView {
     pub over: WaitOver,
     /// The time that the wait took.
     pub waited: Duration,
-}
-
-/// Types at a terminal, unless the guard refuses a line that a shell would run. Gives up after `at_most`.
-///
-/// `judge` gets lines, and the directory of the shell that would run them; none if no shell is there.
-pub async fn type_at(
-    terminal: &JobTerminal,
-    text: &str,
-    keys: &Keys,
-    at_most: Duration,
-    judge: &(dyn Fn(&str, Option<&Path>) -> Verdict + Sync),
-) -> Result<(), String> {
-    let failed = |error: TerminalError| error_chain(&error);
-    // The row of the cursor decides if somebody else has begun the line.
-    terminal.wait(&ScreenUntil::Now, ROW_WAIT.min(at_most)).await.map_err(failed)?;
-    let shell = terminal.terminal().and_then(shell_at);
-    let hides_input = terminal.terminal().is_some_and(CommandTerminal::hides_input);
-    let is_judged = match &shell {
-        // Another program gets the input, unless it does not read: then the shell reads it later.
-        Some(shell) => shell.is_foreground || terminal.input_wait() == InputWait::Busy,
-        // A password for a program is no command.
-        None => !hides_input,
-    };
-    if is_judged {
-        let directory = shell.as_ref().map(|shell| shell.directory.as_path());
-        let screen = terminal.screen();
-        let row = screen.rows.get(usize::from(screen.cursor.row)).map_or("", String::as_str);
-        let (next, run) = {
-            let lines = terminal.typed_lines();
-            let row = if shell.is_some() { at_cursor(row, screen.cursor.column) } else { ("", "") };
-            lines.after(text, keys, row, directory.unwrap_or(Path::new("/")))
-        };
-        if let Some(run) = run {
-            refuse_unless_safe(terminal.id(), &run, directory, judge)?;
-        }
-        // Hidden text is not remembered.
-        if !hides_input {
-            *terminal.typed_lines() = next;
-        }
-    }
-    terminal.type_input(text, keys, at_most).await.map_err(failed)
-}
-
-/// Longest wait for the row of the cursor to be drawn before something is typed.
-const ROW_WAIT: Duration = Duration::from_secs(1);
-
-/// Judges the new lines alone where the shell is now, and all lines from where it was at first. Each view knows something that the
-/// other does not: the directory, or variables and functions.
-fn refuse_unless_safe(
-    id: u64,
-    run: &RunLines,
-    directory: Option<&Path>,
-    judge: &(dyn Fn(&str, Option<&Path>) -> Verdict + Sync),
-) -> Result<(), String> {
-    if directory.is_some() && !run.is_known {
-        return Err(format!(
-            "nothing was sent to job {id}: the guard cannot see a line that was edited with keys, completed, taken from the history or begun by another program; \
-             press C-c, then send the whole line as input"
-        ));
-    }
-    let first = directory.map(|_| run.first_directory.as_path());
-    for (lines, at) in [(&run.new, directory), (&run.all, first)] {
-        let verdict = judge(lines, at);
-        if verdict.refuses() {
-            return Err(format!("nothing was sent to job {id}: {}", reason(&verdict)));
-        }
-    }
-    Ok(())
-}
-
-/// The text of a row before a column, and behind it.
-fn at_cursor(row: &str, column: u16) -> (&str, &str) {
-    let mut width = 0;
-    let at = row.char_indices().find(|(_, character)| {
-        let begins = width >= usize::from(column);
-        width += character.width().unwrap_or(0);
-        begins
-    });
-    at.map_or((row, ""), |(at, _)| row.split_at(at))
 }
 
 /// Longest time for a call that only shows the screen: a program that never pauses is shown as far as it is drawn.
@@ -383,35 +302,6 @@ mod tests {
         let shown = redacted_rows(&rows, 20, &redactor).join("\n");
         assert!(!shown.contains("s3cr3t") && !shown.contains("abcdef") && shown.ends_with("\nplain"), "{shown}");
         assert_eq!(redacted_rows(&rows[2..], 20, &redactor), ["plain"]);
-    }
-
-    #[test]
-    fn lines_are_judged_alone_where_the_shell_is_and_together_from_where_it_was() {
-        let run = RunLines {
-            new: "rm -rf lib".to_owned(),
-            all: "cd usr\nrm -rf lib".to_owned(),
-            first_directory: "/".into(),
-            is_known: true,
-        };
-        let seen = Mutex::new(Vec::new());
-        let judge = |lines: &str, at: Option<&Path>| {
-            seen.lock().expect("no panic").push((lines.to_owned(), at.map(Path::to_path_buf)));
-            Verdict::default()
-        };
-        refuse_unless_safe(1, &run, Some(Path::new("/usr")), &judge).expect("nothing is found");
-        let expected = [(run.new.clone(), Some("/usr".into())), (run.all.clone(), Some("/".into()))];
-        assert_eq!(*seen.lock().expect("no panic"), expected);
-        let unknown = RunLines { is_known: false, ..run };
-        let refused =
-            refuse_unless_safe(1, &unknown, Some(Path::new("/usr")), &judge).expect_err("nobody knows the line");
-        assert!(refused.contains("press C-c"), "{refused}");
-    }
-
-    #[test]
-    fn a_row_is_split_at_the_cursor_by_columns() {
-        assert_eq!(at_cursor("$ rm", 2), ("$ ", "rm"));
-        assert_eq!(at_cursor("$ 日本x", 6), ("$ 日本", "x"));
-        assert_eq!(at_cursor("$", 5), ("$", ""));
     }
 
     #[test]

@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bashful_engine::{
-    self as engine, Background, CommandLog, End, Engine, Exit, Finished, Interceptor, JobRecord, JobStore, JobTerminal,
-    Output, Reply, ReplyLimit, Request, RunError, SessionName, StopReason, Streams, TerminalError, Waiting,
-    error_chain,
+    self as engine, Background, CommandLog, End, Engine, Exit, Finished, Interceptor, JobInputs, JobRecord, JobStore,
+    JobTerminal, Output, Reply, ReplyLimit, Request, RunError, SessionName, StopReason, Streams, TerminalError,
+    Waiting, error_chain,
 };
 use bashful_render::visible_lines;
 use serde_json::Value;
@@ -124,6 +124,11 @@ impl Toolbox {
         self.terminals.attend(store, id).await
     }
 
+    /// The way of input to jobs: judged by the guard of the engine, and written to the log of the toolbox. None without jobs.
+    pub fn job_inputs(&self) -> Option<JobInputs> {
+        Some(JobInputs { log: self.log.clone(), ..self.engine.job_inputs()? })
+    }
+
     /// Up to `count` resources from position `first` on, the newest first.
     pub fn resources(&self, first: usize, count: usize) -> ResourcePage {
         resource::page(&self.engine, first, count)
@@ -197,11 +202,11 @@ impl Toolbox {
 
     async fn jobs_answer(&self, call: JobsCall, waiting: &mut WaitingCaller) -> Result<RawAnswer, Failure> {
         let failed = |text| Failure::new("failed", text);
-        let store = self.engine.jobs().ok_or_else(|| failed(self.no_jobs()))?;
+        let inputs = self.job_inputs().ok_or_else(|| failed(self.no_jobs()))?;
         let owner = self.owner(waiting);
         let shown = self.dialect.0.job_shown();
         let carried_out =
-            job_calls::carry_out(&self.engine, store, &self.terminals, call, &owner, shown, waiting).await;
+            job_calls::carry_out(&self.engine, &inputs, &self.terminals, call, &owner, shown, waiting).await;
         let reply = carried_out.map_err(failed)?;
         Ok(self.dialect.0.jobs(&reply))
     }

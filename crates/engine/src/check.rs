@@ -11,7 +11,6 @@ use bashful_guard::{Guard, Level, Prelude, Verdict};
 use thiserror::Error;
 
 use crate::backend::BoxFuture;
-use crate::jobs::JobRecord;
 use crate::judge_threads::JudgeThreads;
 use crate::plan::Plan;
 use crate::redact::Redactor;
@@ -83,23 +82,9 @@ impl Judge {
         self.guard.judge(&script, &prelude)
     }
 
-    /// The guard's verdict on lines that are typed at a shell which is in this directory.
-    pub fn verdict_on_lines(&self, lines: &str, directory: &Path) -> Verdict {
-        self.guard.judge(lines, &prelude_in(directory))
-    }
-
-    /// Returns the findings about text for a running job: those that the job's script has with this text on its
-    /// standard input, and not without it. A shell or an interpreter that waits for commands runs the text; `cat` does
-    /// not.
-    pub fn verdict_on_input(&self, job: &JobRecord, text: &str) -> Verdict {
-        let without = prelude_in(&job.directory);
-        let with = Prelude { input: Some(text.to_owned()), ..without.clone() };
-        let known = self.guard.judge(&job.script, &without).findings;
-        let mut verdict = self.guard.judge(&job.script, &with);
-        verdict
-            .findings
-            .retain(|finding| !known.iter().any(|known| (&known.rule, &known.span) == (&finding.rule, &finding.span)));
-        verdict
+    /// The guard's verdict on a script in this shell, with a deadline.
+    pub(crate) async fn verdict_in(&self, script: String, prelude: Prelude) -> Verdict {
+        self.threads.judge(&self.guard, script, prelude).await
     }
 }
 
@@ -197,7 +182,7 @@ pub(crate) async fn check(
     let verdict = match judge {
         Some(judge) => {
             let (script, prelude) = in_its_world(&plan);
-            judge.threads.judge(&judge.guard, script, prelude).await
+            judge.verdict_in(script, prelude).await
         }
         None => Verdict::default(),
     };

@@ -89,6 +89,8 @@ pub enum Fate {
     Ended(End),
     /// The command was a job whose keeper is gone.
     Lost,
+    /// The command was typed at a shell that is a job. The shell does not tell how it ended.
+    Sent,
 }
 
 /// Script and directory of a command, redacted.
@@ -172,6 +174,11 @@ impl LogEntry {
 
     pub(crate) fn not_started(&mut self) {
         self.record.fate = Fate::NotStarted;
+    }
+
+    /// Notes input that a job runs.
+    pub(crate) fn for_job(mut self, id: u64, fate: Fate) {
+        (self.record.job, self.record.fate) = (Some(id), fate);
     }
 
     pub(crate) fn ended(&mut self, outcome: &Outcome) {

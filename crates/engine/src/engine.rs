@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -19,6 +19,7 @@ use crate::capture::Cleaning;
 use crate::check::{self, Approver, Checked, Judge, Refusal};
 use crate::condensing::Condensing;
 use crate::environment::{Environment, EnvironmentPolicy};
+use crate::job_input::JobInputs;
 use crate::jobs::{CreateJobError, JobKind, JobRecord, JobStore, LimitCheck, NewJobRecord, StderrFile};
 use crate::local::Local;
 use crate::mask::{LastMask, Mask};
@@ -381,14 +382,10 @@ impl Engine {
         self.options.judge.as_ref().is_some_and(|judge| judge.refuses(script))
     }
 
-    /// Returns the guard's verdict on text for a job's standard input.
-    pub fn verdict_on_input(&self, job: &JobRecord, text: &str) -> Verdict {
-        self.options.judge.as_ref().map(|judge| judge.verdict_on_input(job, text)).unwrap_or_default()
-    }
-
-    /// The guard's verdict on lines that are typed at a shell which is in this directory.
-    pub fn verdict_on_lines(&self, lines: &str, directory: &Path) -> Verdict {
-        self.options.judge.as_ref().map(|judge| judge.verdict_on_lines(lines, directory)).unwrap_or_default()
+    /// The way of input to the engine's jobs, judged by its guard; none without a store for jobs. A host sets the log.
+    pub fn job_inputs(&self) -> Option<JobInputs> {
+        let store = Arc::clone(self.options.jobs.as_ref()?);
+        Some(JobInputs { store, judge: self.options.judge.clone(), log: None, redactor: self.redactor() })
     }
 
     /// Judges if a plan may run. The caller's approver decides if the engine's own has not.

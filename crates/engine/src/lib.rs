@@ -49,6 +49,7 @@ mod engine;
 mod environment;
 mod fixed_name;
 mod id_counter;
+mod job_input;
 mod jobs;
 mod judge_threads;
 mod keeper_link;
@@ -115,13 +116,14 @@ pub use early::start_keeper_early;
 pub use engine::{Engine, KeeperProgram, LeftoverPolicy, Options, Orphans, RunError, ShellOptions};
 pub use environment::{EnvError, Environment, EnvironmentPolicy, Pattern, Withheld};
 pub use fixed_name::FixedName;
+pub use job_input::{JobInput, JobInputError, JobInputs};
 pub use jobs::{
     ControlError, CreateJobError, Follow, Followed, GetJobError, JobKind, JobLimits, JobRecord, JobState, JobStore,
     JobText, ListJobsError, NewJob, NotAJob, Part as JobPart, RemoveJobError, SendError, Stop, TooManyJobs, Until,
     job_id,
 };
 #[cfg(feature = "screens")]
-pub use jobs::{JobTerminal, RunLines, ScreenUntil, TerminalError, TypedLines, WaitOver, shell_at};
+pub use jobs::{JobTerminal, ScreenUntil, TerminalError, WaitOver, shell_at};
 pub use judge_threads::JUDGE_THREAD;
 pub use link::{Ended, Handover, Link, OutputHandover};
 pub use outcome::{CondensedOutput, CutOff, Direction, LeftBehind, Leftover, Outcome, Output, Truncation};

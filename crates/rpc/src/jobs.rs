@@ -1,14 +1,13 @@
 //! Requests about jobs: list, get, wait, stop, send.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bashful_dialect::terminal_calls::{parse_keys, type_at};
+use bashful_dialect::terminal_calls::parse_keys;
 use bashful_dialect::{JobOutput, job, unique};
 use bashful_engine::{
-    ByteSize, ControlError, GetJobError, JobPart, JobRecord, JobStore, SendError, Stop, TerminalError, error_chain,
-    reason,
+    ByteSize, ControlError, GetJobError, JobInput, JobInputError, JobPart, JobRecord, JobStore, SendError, Stop,
+    TerminalError, error_chain,
 };
 use bashful_sys::signal;
 use tokio::task::JoinSet;
@@ -34,8 +33,7 @@ const TYPING_WAIT: Duration = Duration::from_secs(10);
 
 impl Connection {
     pub(crate) fn job_store(&self) -> Result<&Arc<JobStore>, RpcError> {
-        let none = || RpcError::new(ErrorCode::Unavailable, "this service keeps no jobs");
-        self.service.toolbox.engine().jobs().ok_or_else(none)
+        self.service.toolbox.engine().jobs().ok_or_else(no_jobs)
     }
 
     fn record(&self, id: u64) -> Result<JobRecord, RpcError> {
@@ -126,46 +124,28 @@ impl Connection {
         let text = request.text.as_deref().unwrap_or_default();
         let names = request.keys.as_deref().unwrap_or_default();
         let keys = parse_keys(names).map_err(|why| RpcError::in_field("keys", why))?;
-        let closes = request.eof.unwrap_or(false);
-        if text.is_empty() && names.is_empty() && !closes {
+        let end = request.eof.unwrap_or(false);
+        if text.is_empty() && names.is_empty() && !end {
             return Err(RpcError::in_field("text", "give `text`, `keys` or `eof`"));
         }
         let job = self.record(request.job)?;
-        let engine = self.service.toolbox.engine();
-        if job.has_terminal {
-            if closes {
-                return Err(RpcError::in_field("eof", "a terminal has no end of input; press C-d instead"));
-            }
-            let terminal = self.service.toolbox.terminal(self.job_store()?, request.job).await;
+        let input = JobInput { text: text.as_bytes().to_vec(), keys, end };
+        let toolbox = &self.service.toolbox;
+        let inputs = toolbox.job_inputs().ok_or_else(no_jobs)?;
+        let sent = if job.has_terminal {
+            let terminal = toolbox.terminal(&inputs.store, request.job).await;
             let terminal = terminal.map_err(|error| error_of_terminal(&error))?;
-            let judge = |script: &str, shell: Option<&Path>| match shell {
-                Some(directory) => engine.verdict_on_lines(script, directory),
-                None => engine.verdict_on_input(&job, script),
-            };
-            let typed = type_at(&terminal, text, &keys, TYPING_WAIT, &judge).await;
-            typed.map_err(|why| RpcError::new(ErrorCode::Failed, why))?;
-            return self.changed(request.job);
-        }
-        if !names.is_empty() {
-            return Err(RpcError::in_field(
-                "keys",
-                format!("job {} has no terminal; start it with `pty`", request.job),
-            ));
-        }
-        let verdict = engine.verdict_on_input(&job, text);
-        if verdict.refuses() {
-            let text = format!("nothing was sent to job {}: {}", request.job, reason(&verdict));
-            return Err(RpcError::new(ErrorCode::Refused, text));
-        }
-        let store = self.job_store()?;
-        if !text.is_empty() {
-            store.send(request.job, text.as_bytes()).await.map_err(|error| error_of_send(&error))?;
-        }
-        if closes {
-            store.close_input(request.job).await.map_err(|error| error_of_send(&error))?;
-        }
+            inputs.type_at(&terminal, input, TYPING_WAIT).await
+        } else {
+            inputs.send(request.job, input, TYPING_WAIT).await
+        };
+        sent.map_err(|error| error_of_input(&error))?;
         self.changed(request.job)
     }
+}
+
+fn no_jobs() -> RpcError {
+    RpcError::new(ErrorCode::Unavailable, "this service keeps no jobs")
 }
 
 fn error_of_control(error: &ControlError) -> RpcError {
@@ -176,10 +156,15 @@ fn error_of_control(error: &ControlError) -> RpcError {
     RpcError { field: Some("job".to_owned()), ..RpcError::new(code, error_chain(error)) }
 }
 
-fn error_of_send(error: &SendError) -> RpcError {
+fn error_of_input(error: &JobInputError) -> RpcError {
+    let text = error_chain(error);
     match error {
-        SendError::Control(error) => error_of_control(error),
-        other => RpcError::new(ErrorCode::Failed, error_chain(other)),
+        JobInputError::NoTerminal { .. } => RpcError::in_field("keys", text),
+        JobInputError::EndAtTerminal { .. } => RpcError::in_field("eof", text),
+        JobInputError::Refused { .. } => RpcError::new(ErrorCode::Refused, text),
+        JobInputError::Terminal(error) => error_of_terminal(error),
+        JobInputError::Send(SendError::Control(error)) => error_of_control(error),
+        _ => RpcError::new(ErrorCode::Failed, text),
     }
 }
 

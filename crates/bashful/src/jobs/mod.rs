@@ -13,8 +13,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bashful_dialect::job::{self, state_text};
+use bashful_dialect::terminal_calls::parse_keys;
 use bashful_dialect::unique;
-use bashful_engine::{ControlError, GetJobError, JobStore, Judge, LONGEST_SCRIPT, Stop, error_chain, reason};
+use bashful_engine::{
+    CommandLog, ControlError, GetJobError, JobInput, JobInputs, JobStore, LONGEST_SCRIPT, Stop, error_chain,
+};
 use serde_json::{Value, json};
 use thiserror::Error;
 use tokio::time::{Instant, timeout_at};
@@ -23,6 +26,7 @@ pub(crate) use args::JobsCommand;
 use args::{KillArgs, ListArgs, RmArgs, SendArgs};
 
 use crate::exit::Exit;
+use crate::log::Log;
 use crate::setup;
 use crate::stores;
 use crate::surroundings::Surroundings;
@@ -31,18 +35,17 @@ use crate::{guard, print};
 /// Wait beyond the grace for a stopped job to end. A process that is stuck in the kernel may never end.
 const AFTER_GRACE: Duration = Duration::from_secs(10);
 
+/// Longest time for a program to take what is typed.
+const TYPING_PATIENCE: Duration = Duration::from_secs(10);
+
 #[derive(Debug, Error)]
 enum JobsError {
     #[error("input is limited to {LONGEST_SCRIPT} at once; nothing was sent, so send it in pieces")]
     TooMuch,
     #[error("cannot read standard input")]
     Stdin(#[source] std::io::Error),
-    #[error("job {id} has no terminal, so no key can be pressed; start it with: bashful run -b --pty")]
-    NoTerminal { id: u64 },
     #[error("{0}")]
     Screen(String),
-    #[error("nothing was sent to job {id}: {reason}")]
-    Refused { id: u64, reason: String },
     #[error("job {id} was told to stop, and is still running; see: bashful jobs show {id}")]
     StillThere { id: u64 },
 }
@@ -60,7 +63,12 @@ pub(crate) fn main(command: &JobsCommand, file: Option<&Path>) -> Result<Exit, B
             JobsCommand::Show(args) => show::main(&store, args, settings.output.whole_bytes.size(), &redactor),
             JobsCommand::Logs(args) => follow::main(&store, args, &redactor).await,
             JobsCommand::Wait(args) => wait::main(&store, args, &redactor).await,
-            JobsCommand::Send(args) => send(&store, args, guard::judge(&settings, &around)?.as_ref()).await,
+            JobsCommand::Send(args) => {
+                // A person at a terminal may send anything.
+                let judge = guard::judge(&settings, &around)?.filter(|_| guard::find_person().is_err());
+                let log = Log::new(&settings, &around, "jobs").map(|log| Arc::new(log) as Arc<dyn CommandLog>);
+                send(&JobInputs { store, judge, log, redactor: print::redactor().clone() }, args).await
+            }
             JobsCommand::Screen(args) => terminal::screen(&store, args).await,
             JobsCommand::Resize(args) => terminal::resize(&store, args).await,
             JobsCommand::Kill(args) => kill(&store, args, settings.stop.grace_seconds.duration()).await,
@@ -86,7 +94,7 @@ fn list(store: &JobStore, args: &ListArgs) -> Result<Exit, Box<dyn Error>> {
     Ok(Exit::Code(0))
 }
 
-async fn send(store: &Arc<JobStore>, args: &SendArgs, judge: Option<&Judge>) -> Result<Exit, Box<dyn Error>> {
+async fn send(inputs: &JobInputs, args: &SendArgs) -> Result<Exit, Box<dyn Error>> {
     let text = match args.text.as_deref() {
         Some("-") => {
             let mut text = Vec::new();
@@ -99,30 +107,18 @@ async fn send(store: &Arc<JobStore>, args: &SendArgs, judge: Option<&Judge>) -> 
         Some(text) => [text.as_bytes(), if args.raw { b"" } else { b"\n" }].concat(),
         None => Vec::new(),
     };
-    // A job that is a shell runs its input, so the guard judges it. A person at a terminal may send anything.
-    let judge = judge.filter(|_| guard::find_person().is_err());
-    if store.get(args.id).is_ok_and(|job| job.has_terminal) {
-        return terminal::send(store, args, &String::from_utf8_lossy(&text), judge).await;
-    }
-    if !args.keys.is_empty() {
-        store.get(args.id)?;
-        return Err(JobsError::NoTerminal { id: args.id }.into());
-    }
-    if let (Some(judge), Ok(job)) = (judge, store.get(args.id)) {
-        let verdict = judge.verdict_on_input(&job, &String::from_utf8_lossy(&text));
-        if verdict.refuses() {
-            return Err(JobsError::Refused { id: args.id, reason: reason(&verdict) }.into());
-        }
-    }
-    store.send(args.id, &text).await?;
-    if args.eof {
-        store.close_input(args.id).await?;
-    }
+    let keys = parse_keys(&args.keys).map_err(JobsError::Screen)?;
+    let (bytes, pressed) = (text.len(), keys.0.len());
+    let has_terminal = inputs.store.get(args.id)?.has_terminal;
+    inputs.send(args.id, JobInput { text, keys, end: args.eof }, TYPING_PATIENCE).await?;
     if args.json {
-        print::pretty_json(json!({ "id": args.id, "sent_bytes": text.len(), "closed": args.eof }))?;
+        print::pretty_json(json!({ "id": args.id, "sent_bytes": bytes, "keys": pressed, "closed": args.eof }))?;
+    } else if has_terminal {
+        let sent = format!("{} and {}", print::count(bytes, "byte"), print::count(pressed, "key"));
+        print::talk(&format!("[typed {sent} at job {}; see: bashful jobs screen {}]", args.id, args.id));
     } else {
         let closed = if args.eof { ", and closed its input" } else { "" };
-        print::talk(&format!("[sent {} to job {}{closed}]", print::count(text.len(), "byte"), args.id));
+        print::talk(&format!("[sent {} to job {}{closed}]", print::count(bytes, "byte"), args.id));
     }
     Ok(Exit::Code(0))
 }

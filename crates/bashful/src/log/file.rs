@@ -191,6 +191,7 @@ fn entry(record: &CommandRecord, surface: &str, now: SystemTime) -> Value {
         Fate::NotStarted => "failed".into(),
         Fate::InBackground => "running".into(),
         Fate::Lost => "lost".into(),
+        Fate::Sent => "sent".into(),
         Fate::Ended(end) => {
             facts::exit_facts(&mut exit, *end);
             json!(facts::status(*end))

@@ -183,7 +183,8 @@ impl<'a> Printer<'a> {
     fn wants(&self, entry: &Value) -> bool {
         let time = SystemTime::UNIX_EPOCH + Duration::from_millis(entry["unix_ms"].as_u64().unwrap_or_default());
         // A question is followed by a line with its answer.
-        let went_well = entry["exit_code"] == 0 || entry["status"] == "running" || entry["status"] == "asked";
+        let went_well =
+            entry["exit_code"] == 0 || matches!(entry["status"].as_str(), Some("running" | "asked" | "sent"));
         self.since.is_none_or(|since| time >= since) && !(self.args.failed && went_well)
     }
 }
@@ -195,7 +196,14 @@ fn describe(entry: &Value) -> String {
     let end = match (&entry["exit_code"], &entry["signal"], &entry["job"]) {
         (Value::Number(code), ..) => format!("{} {code}", word("status")),
         (_, Value::Number(signal), _) => format!("{} by signal {signal}", word("status")),
-        (_, _, Value::Number(job)) => format!("{} as job {job}", word("status")),
+        (_, _, Value::Number(job)) => {
+            let relation = match entry["status"].as_str() {
+                Some("sent") => "to",
+                Some("refused") => "for",
+                _ => "as",
+            };
+            format!("{} {relation} job {job}", word("status"))
+        }
         _ => word("status"),
     };
     let number = |key: &str| entry[key].as_u64().unwrap_or_default();
@@ -209,7 +217,7 @@ fn describe(entry: &Value) -> String {
 /// The color for the end of a command; none while it runs.
 fn paint(entry: &Value) -> Option<Paint> {
     match (entry["status"].as_str()?, entry["exit_code"].as_u64()) {
-        ("running" | "asked", _) => None,
+        ("running" | "asked" | "sent", _) => None,
         (_, Some(0)) => Some(Paint::Done),
         _ => Some(Paint::Failed),
     }

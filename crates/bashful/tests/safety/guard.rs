@@ -188,6 +188,44 @@ fn a_shell_that_waits_is_not_sent_what_the_guard_refuses() {
 }
 
 #[test]
+fn lines_for_a_shell_are_judged_behind_those_before_them_and_logged() {
+    let home = Home::new(BASHFUL);
+    for _ in 0..2 {
+        assert!(home.run(&["run", "--mode", "background", "--stdin", "bash"]).status.success());
+    }
+    let send = |id: &str, line: &str, passes: bool| {
+        let sent = home.run(&["jobs", "send", id, line]);
+        assert_eq!(sent.status.success(), passes, "{line}: {sent:?}");
+    };
+    // Each line alone is harmless.
+    send("1", "x=git", true);
+    send("1", "$x push -f", false);
+    send("1", "echo fine", true);
+    send("2", "git push \\", true);
+    send("2", " -f", false);
+    let log = home.run(&["log", "--json"]);
+    let entries: Vec<serde_json::Value> =
+        text(&log.stdout).lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let lines: Vec<_> = entries
+        .iter()
+        .filter(|entry| entry["surface"] == "jobs")
+        .map(|entry| (&entry["command"], &entry["status"], &entry["job"]))
+        .collect();
+    assert_eq!(
+        serde_json::json!(lines),
+        serde_json::json!([
+            ["x=git", "sent", 1],
+            ["$x push -f", "refused", 1],
+            ["echo fine", "sent", 1],
+            ["git push \\", "sent", 2],
+            [" -f", "refused", 2]
+        ])
+    );
+    assert!(text(&home.run(&["log"]).stdout).contains("jobs sent to job 1"));
+    home.run(&["jobs", "kill", "1", "2"]);
+}
+
+#[test]
 fn check_says_that_there_is_no_such_directory_as_run_does() {
     let home = Home::new(BASHFUL);
     std::fs::write(home.path().join("file"), "").expect("a file");
@@ -267,7 +305,8 @@ fn what_the_user_has_allowed_runs_once() {
 fn allow(home: &Home, script: &str, directory: &std::path::Path) {
     let allowed = home.state().join("allowed");
     bashful_engine::make_directory(&allowed).expect("a directory");
-    let note = serde_json::json!({ "script": script, "directory": directory, "until": 4_000_000_000_u64 });
+    let note =
+        serde_json::json!({ "version": 1, "script": script, "directory": directory, "until": 4_000_000_000_u64 });
     std::fs::write(allowed.join("1.json"), note.to_string()).expect("written");
 }
 

@@ -33,7 +33,7 @@ fn home_with_state() -> Home {
     let home = Home::new(BASHFUL);
     let allowed = home.state().join("allowed");
     make_directory(&allowed).expect("a directory");
-    let note = json!({ "script": REFUSED, "directory": home.path(), "until": 4_000_000_000_u64 });
+    let note = json!({ "version": 1, "script": REFUSED, "directory": home.path(), "until": 4_000_000_000_u64 });
     fs::write(allowed.join("1.json"), note.to_string()).expect("written");
     chmod(&allowed.join("1.json"), 0o600);
     home

@@ -187,13 +187,13 @@ fn tool_ending(answer: &Answer, record: Option<CommandRecord>) -> Ending {
     let Some(record) = record else { return Ending::failed(text) };
     let (state, exit) = match &record.fate {
         Fate::Ended(end) => ended(*end),
-        Fate::InBackground => (CardState::Backgrounded, None),
+        Fate::InBackground | Fate::Sent => (CardState::Backgrounded, None),
         Fate::Cancelled => (CardState::Cancelled, None),
         Fate::Refused(_) => (CardState::Refused, None),
         Fate::Intercepted => (CardState::Intercepted, None),
         Fate::NotStarted | Fate::Lost => (CardState::Failed, None),
     };
-    let has_run = matches!(record.fate, Fate::Ended(_) | Fate::InBackground | Fate::Cancelled);
+    let has_run = matches!(record.fate, Fate::Ended(_) | Fate::InBackground | Fate::Sent | Fate::Cancelled);
     let artifact = answer.links.iter().find_map(|link| link.uri.strip_prefix("artifact://")).map(str::to_owned);
     let cut = artifact.as_ref().filter(|_| (answer.text.len() as u64) < record.output_bytes);
     Ending {

@@ -4,7 +4,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use bashful_engine::{Engine, JobStore, Key, Keys, SessionName, Stop, error_chain};
+use bashful_engine::{Engine, JobInput, JobInputs, Keys, SessionName, Stop, error_chain};
 use bashful_sys::signal;
 
 use super::pager::{self, Paged};
@@ -22,11 +22,11 @@ impl OpenConsole {
             Effect::Run { card, how, command, size } => self.commands.start(card, how, command, size),
             Effect::Cancel(card) => self.commands.cancel(card),
             Effect::StopWatched(key) => self.model.note = Some(watch::stop(self.console.registry.as_deref(), key)),
-            Effect::StopJob(id) => self.with_jobs(move |store| async move {
-                let stopped = store.stop(id, Stop::Ask).await;
+            Effect::StopJob(id) => self.with_jobs(move |inputs| async move {
+                let stopped = inputs.store.stop(id, Stop::Ask).await;
                 stopped.map_or_else(|error| error_chain(&error), |()| format!("stopping job {id}"))
             }),
-            Effect::Send { job, text } => self.with_jobs(move |store| send(store, job, text)),
+            Effect::Send { job, text } => self.with_jobs(move |inputs| send(inputs, job, text)),
             Effect::Type(bytes) => self.terminal.iter().for_each(|terminal| terminal.type_bytes(bytes.clone())),
             Effect::Resize(size) => self.terminal.iter().for_each(|terminal| terminal.resize(size)),
             Effect::KillTerminal => self.terminal.iter().for_each(super::ShownTerminal::stop),
@@ -99,13 +99,13 @@ impl OpenConsole {
     }
 
     /// Does something with jobs on a task of its own, and tells what came of it.
-    fn with_jobs<F: Future<Output = String> + Send + 'static>(&self, work: impl FnOnce(Arc<JobStore>) -> F) {
+    fn with_jobs<F: Future<Output = String> + Send + 'static>(&self, work: impl FnOnce(JobInputs) -> F) {
         let messages = self.messages.0.clone();
-        let Some(store) = self.console.toolbox.engine().jobs().cloned() else {
+        let Some(inputs) = self.console.toolbox.job_inputs() else {
             let _ = messages.send(note("there are no jobs without a state directory".to_owned()));
             return;
         };
-        let work = work(store);
+        let work = work(inputs);
         drop(tokio::spawn(async move {
             let _ = messages.send(note(work.await));
         }));
@@ -148,23 +148,18 @@ async fn sessions(engine: &Engine) -> Message {
     }
 }
 
-/// Sends a line to a job: to its terminal, or to its standard input.
-async fn send(store: Arc<JobStore>, id: u64, text: String) -> String {
-    let has_terminal = store.get(id).is_ok_and(|job| job.has_terminal);
-    let sent = if has_terminal {
-        let enter: Key = "Enter".parse().expect("Enter is a key");
-        match store.terminal(id).await {
-            Ok(terminal) => terminal
-                .type_input(&text, &Keys(vec![enter]), SENDING_PATIENCE)
-                .await
-                .map_err(|error| error_chain(&error)),
-            Err(error) => Err(error_chain(&error)),
+/// Sends a line to a job. A person types it, so nobody judges it.
+async fn send(inputs: JobInputs, id: u64, mut text: String) -> String {
+    let keys = match inputs.store.get(id) {
+        Ok(job) if job.has_terminal => Keys(vec!["Enter".parse().expect("Enter is a key")]),
+        _ => {
+            text.push('\n');
+            Keys::default()
         }
-    } else {
-        store.send(id, format!("{text}\n").as_bytes()).await.map_err(|error| error_chain(&error))
     };
-    match sent {
+    let inputs = JobInputs { judge: None, ..inputs };
+    match inputs.send(id, JobInput { text: text.into_bytes(), keys, end: false }, SENDING_PATIENCE).await {
         Ok(()) => format!("sent to job {id}"),
-        Err(problem) => problem,
+        Err(error) => error_chain(&error),
     }
 }

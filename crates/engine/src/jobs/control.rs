@@ -18,6 +18,7 @@ use super::record::read_protocol;
 use super::store::{GetJobError, JobStore};
 use super::{JobRecord, JobState};
 use crate::connection::Connection;
+use crate::job_input::{CheckedInput, JobInput};
 
 /// Pause between two attempts to reach a keeper that is about to begin or to end.
 const TRY_AGAIN: Duration = Duration::from_millis(20);
@@ -171,12 +172,19 @@ impl JobStore {
         }
     }
 
-    /// Writes to a job's standard input. A dropped future may have written a part.
-    pub async fn send(&self, id: u64, bytes: &[u8]) -> Result<(), SendError> {
-        let job = self.get_live(id)?;
-        if !job.takes_input {
+    /// Writes to a job's standard input, and closes it if the input says so. A dropped future may have written a part.
+    pub(crate) async fn send(&self, id: u64, checked: &CheckedInput) -> Result<(), SendError> {
+        let JobInput { text, end, .. } = checked.input();
+        if !self.get_live(id)?.takes_input {
             return Err(SendError::NoInput { id });
         }
+        if !text.is_empty() {
+            self.write_input(id, text).await?;
+        }
+        if *end { Ok(self.send_order(id, &Order::CloseInput).await?) } else { Ok(()) }
+    }
+
+    async fn write_input(&self, id: u64, bytes: &[u8]) -> Result<(), SendError> {
         let failed = |source: io::Error| match source.raw_os_error().map(Errno::from_raw_os_error) {
             // Every reader is gone.
             Some(Errno::NXIO | Errno::PIPE) => ControlError::Ended { id }.into(),
@@ -204,14 +212,6 @@ impl JobStore {
             }
         }
         Ok(())
-    }
-
-    /// Closes a job's standard input: the job reads end of file after the bytes that were sent.
-    pub async fn close_input(&self, id: u64) -> Result<(), SendError> {
-        if !self.get_live(id)?.takes_input {
-            return Err(SendError::NoInput { id });
-        }
-        Ok(self.send_order(id, &Order::CloseInput).await?)
     }
 
     pub(super) async fn send_order(&self, id: u64, order: &Order) -> Result<(), ControlError> {

@@ -30,7 +30,9 @@ pub use follow::{Follow, Followed, Until};
 pub use record::{JobKind, JobRecord, JobState, NotAJob, job_id};
 pub use store::{CreateJobError, GetJobError, JobLimits, JobStore, ListJobsError, RemoveJobError, TooManyJobs};
 #[cfg(feature = "screens")]
-pub use terminal::{JobTerminal, RunLines, ScreenUntil, TerminalError, TypedLines, WaitOver, shell_at};
+pub(crate) use terminal::RunLines;
+#[cfg(feature = "screens")]
+pub use terminal::{JobTerminal, ScreenUntil, TerminalError, WaitOver, shell_at};
 pub use text::{JobText, Part};
 
 pub(crate) use record::{STDERR, StderrFile};

@@ -412,6 +412,11 @@ impl JobStore {
         })
     }
 
+    /// The file with the lines that were sent to a job which runs them.
+    pub(crate) fn typed_file(&self, id: u64) -> PathBuf {
+        self.path(id).join("typed")
+    }
+
     pub(super) fn path(&self, id: u64) -> PathBuf {
         self.directory().join(id.to_string())
     }

@@ -105,6 +105,10 @@ impl ScriptWalk<'_> {
                 fields.extend(expanded.finish());
             }
             brace::BraceExpansion::Words(words) => {
+                self.budget.spend(words.len() / 4);
+                if self.budget.is_exhausted() {
+                    return;
+                }
                 for pieces in words {
                     let expanded = self.expand(&pieces, ExpandMode::FIELDS);
                     fields.extend(expanded.finish());

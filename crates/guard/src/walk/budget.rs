@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Simple commands, iterations and the like, for a short script. A loop over loops over loops has more.
 const MOST_STEPS: usize = 30_000;
 
-/// A long script gets one step more for every so many bytes: about a command for two lines.
-const BYTES_A_STEP: usize = 64;
+/// A long script gets one step more for every so many bytes: about two commands for a line.
+const BYTES_A_STEP: usize = 16;
 
 /// The deepest nesting of commands while they run, over all scripts in scripts.
 const DEEPEST: usize = 96;

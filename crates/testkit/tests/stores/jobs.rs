@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use bashful_engine::{
-    ByteSize, ControlError, CreateJobError, End, Exit, Followed, GetJobError, Grace, Input, JobKind, JobLimits,
-    JobPart, JobRecord, JobState, JobStore, KeeperProgram, LeftoverPolicy, Lifetime, RemoveJobError, Reply, Request,
-    RunError, SendError, Stop, StopReason, error_chain,
+    ByteSize, ControlError, CreateJobError, End, Exit, Followed, GetJobError, Grace, Input, JobInput, JobInputError,
+    JobKind, JobLimits, JobPart, JobRecord, JobState, JobStore, KeeperProgram, LeftoverPolicy, Lifetime,
+    RemoveJobError, Reply, Request, RunError, SendError, Stop, StopReason, error_chain,
 };
 use bashful_testkit::{Place, Starts, WIDE, eventually, patient, request, run};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
@@ -259,15 +259,21 @@ async fn a_job_reads_what_it_is_sent_until_that_is_closed() {
     let mut asked = request("cat; echo over");
     asked.input = Input::Open;
     let job = start_request(&place, asked).await;
-    jobs.send(job.id, b"one\n").await.expect("it is taken");
+    let send = |id, text: &str, end| {
+        let inputs = place.engine().job_inputs().expect("a store of jobs");
+        let input = JobInput { text: text.into(), end, ..JobInput::default() };
+        async move { inputs.send(id, input, WIDE).await }
+    };
+    send(job.id, "one\n", false).await.expect("it is taken");
     assert!(eventually(|| written(&job) == "one\n"));
-    jobs.send(job.id, b"two\n").await.expect("it is taken");
-    jobs.close_input(job.id).await.expect("its keeper is told");
+    send(job.id, "two\n", true).await.expect("it is taken");
     let job = over(&jobs, job.id).await;
     assert_eq!(written(&job), "one\ntwo\nover\n\n[background process completed]\n");
-    assert!(matches!(jobs.send(job.id, b"x").await, Err(SendError::Control(ControlError::Ended { .. }))));
+    let ended = send(job.id, "x", false).await;
+    assert!(matches!(ended, Err(JobInputError::Send(SendError::Control(ControlError::Ended { .. })))), "{ended:?}");
     let deaf = start(&place, "sleep 1000").await;
-    assert!(matches!(jobs.send(deaf.id, b"x").await, Err(SendError::NoInput { .. })));
+    let unread = send(deaf.id, "x", false).await;
+    assert!(matches!(unread, Err(JobInputError::Send(SendError::NoInput { .. }))), "{unread:?}");
     jobs.stop(deaf.id, Stop::Signal(9)).await.expect("its keeper is told");
     gone(&jobs, deaf.id).await;
 }

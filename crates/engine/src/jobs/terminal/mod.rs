@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use bashful_keeper::protocol::{Order, Report};
-use bashful_screen::{Keys, Screen, Snapshot, paste};
+use bashful_screen::{Screen, Snapshot, paste};
 use thiserror::Error;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
@@ -18,11 +18,13 @@ use tokio::time::timeout;
 
 use attendant::{Answering, Attendant};
 use sizes::Sizes;
-pub use typed::{RunLines, TypedLines, shell_at};
+pub use typed::shell_at;
+pub(crate) use typed::{RunLines, TypedLines};
 pub use waiting::{ScreenUntil, WaitOver};
 
 use super::control::ANSWER_PATIENCE;
 use super::{ControlError, JobRecord, JobStore};
+use crate::job_input::{CheckedInput, JobInput};
 use crate::terminal::{CommandTerminal, InputWait, TerminalSize, TypeError};
 
 /// The part of an older output that is drawn when somebody attends to a job.
@@ -224,11 +226,13 @@ impl JobTerminal {
         Ok(self.store.get(self.id).map_err(ControlError::from)?)
     }
 
-    /// Types a text, and then keys, and gives up after this time. Nothing is added: a line ends only with its own newline or an `Enter` key.
+    /// Types a text, and then keys, and gives up after this time.
     ///
     /// The text is marked as pasted if the program asks for that and the text has several lines. Dropped halfway, some of the input has
     /// been typed.
-    pub async fn type_input(&self, text: &str, keys: &Keys, at_most: Duration) -> Result<(), TerminalError> {
+    pub(crate) async fn type_input(&self, checked: &CheckedInput, at_most: Duration) -> Result<(), TerminalError> {
+        let JobInput { text, keys, .. } = checked.input();
+        let text = String::from_utf8_lossy(text);
         let Some(terminal) = &self.terminal else { return Err(ControlError::Ended { id: self.id }.into()) };
         let modes = self.shared.screen().modes();
         // Newlines at the end are Enter: a shell would not run a line that was pasted with its end.
@@ -255,7 +259,7 @@ impl JobTerminal {
     }
 
     /// The lines that were typed at this terminal so far, by this program.
-    pub fn typed_lines(&self) -> MutexGuard<'_, TypedLines> {
+    pub(crate) fn typed_lines(&self) -> MutexGuard<'_, TypedLines> {
         self.typed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -17,7 +17,7 @@ const PROMPT_ENDS: &[char] = &['$', '#', '%', '>', '❯', '»', 'λ', ':', ')', 
 
 /// The lines that were typed at one terminal.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct TypedLines {
+pub(crate) struct TypedLines {
     done: Vec<String>,
     /// The directory of the shell when the first line was typed.
     begun_in: Option<PathBuf>,
@@ -29,7 +29,7 @@ pub struct TypedLines {
 
 /// Lines that an input would let a shell run.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RunLines {
+pub(crate) struct RunLines {
     /// The lines that this input ends.
     pub new: String,
     /// The same behind the lines before them.
@@ -44,7 +44,13 @@ impl TypedLines {
     /// The lines after this input is typed at a shell in this directory, and those that it would run; none if it ends no line.
     ///
     /// `row` is the row of the cursor: the text before the cursor, and the text behind it.
-    pub fn after(&self, text: &str, keys: &Keys, row: (&str, &str), directory: &Path) -> (Self, Option<RunLines>) {
+    pub(crate) fn after(
+        &self,
+        text: &str,
+        keys: &Keys,
+        row: (&str, &str),
+        directory: &Path,
+    ) -> (Self, Option<RunLines>) {
         let mut next = self.clone();
         let directory = next.begun_in.get_or_insert_with(|| directory.to_path_buf()).clone();
         if next.open.is_empty() && !begins_line(row) {

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bashful_engine::{
-    ControlError, End, Exit, JobRecord, JobStore, JobTerminal, Keys, Request, ScreenUntil, Stop, StopReason,
-    TerminalError, TerminalSize, WaitOver,
+    ControlError, End, Exit, JobInput, JobInputError, JobInputs, JobRecord, JobStore, JobTerminal, Keys, Request,
+    ScreenUntil, Stop, StopReason, TerminalError, TerminalSize, WaitOver,
 };
 use bashful_testkit::{Place, Starts, WIDE, request};
 
@@ -36,8 +36,15 @@ fn keys(names: &[&str]) -> Keys {
     Keys::parse(names.iter().copied()).expect("known keys")
 }
 
-async fn type_text(terminal: &JobTerminal, text: &str, names: &[&str]) {
-    terminal.type_input(text, &keys(names), WIDE).await.expect("it is typed");
+/// Types as a person does, unjudged.
+async fn try_to_type(place: &Place, terminal: &JobTerminal, text: &str, names: &[&str]) -> Result<(), JobInputError> {
+    let inputs = JobInputs { judge: None, ..place.engine().job_inputs().expect("a store of jobs") };
+    let input = JobInput { text: text.as_bytes().to_vec(), keys: keys(names), end: false };
+    inputs.type_at(terminal, input, WIDE).await
+}
+
+async fn type_text(place: &Place, terminal: &JobTerminal, text: &str, names: &[&str]) {
+    try_to_type(place, terminal, text, names).await.expect("it is typed");
 }
 
 async fn end(store: &JobStore, id: u64) -> End {
@@ -53,15 +60,15 @@ async fn a_shell_is_used_line_by_line() {
     wait_for_text(&terminal, "%").await;
     let over = wait(&terminal, ScreenUntil::Input).await;
     assert!(matches!(over, WaitOver::WaitsForInput { password: false, .. }), "{over:?}");
-    type_text(&terminal, "x=4; echo $((x * 10 + 2))\n", &[]).await;
+    type_text(&place, &terminal, "x=4; echo $((x * 10 + 2))\n", &[]).await;
     wait_for_text(&terminal, "\n42").await;
-    type_text(&terminal, "stty size", &["Enter"]).await;
+    type_text(&place, &terminal, "stty size", &["Enter"]).await;
     wait_for_text(&terminal, "24 80").await;
     terminal.resize(TerminalSize::new(100, 30)).await.expect("it is resized");
-    type_text(&terminal, "stty size", &["Enter"]).await;
+    type_text(&place, &terminal, "stty size", &["Enter"]).await;
     wait_for_text(&terminal, "30 100").await;
     assert_eq!(terminal.screen().size, TerminalSize::new(100, 30));
-    type_text(&terminal, "exit 7", &["Enter"]).await;
+    type_text(&place, &terminal, "exit 7", &["Enter"]).await;
     let WaitOver::Ended(job) = wait(&terminal, ScreenUntil::End).await else { panic!("it ends") };
     assert_eq!(job.end(), Some(End::Own(Exit::Code(7))));
     let screen = terminal.screen().text();
@@ -75,7 +82,7 @@ async fn a_password_prompt_is_told_and_the_password_is_never_on_the_screen() {
     let (job, terminal) = start(&place, at_terminal("read -rsp 'Password: ' p; echo; echo got ${#p}")).await;
     let over = wait(&terminal, ScreenUntil::Input).await;
     assert_eq!(over, WaitOver::WaitsForInput { password: true, certain: true });
-    type_text(&terminal, "hunter2", &["Enter"]).await;
+    type_text(&place, &terminal, "hunter2", &["Enter"]).await;
     wait(&terminal, ScreenUntil::End).await;
     let screen = terminal.screen().text();
     assert!(screen.contains("got 7") && !screen.contains("hunter2"), "{screen}");
@@ -91,11 +98,11 @@ async fn the_screen_is_that_of_a_full_screen_program_and_keys_are_as_it_wants_th
     wait_for_text(&terminal, "line 23").await;
     wait(&terminal, ScreenUntil::Input).await;
     assert!(terminal.screen().alternate && !terminal.screen().text().contains("line 30"));
-    type_text(&terminal, "", &["PageDown"]).await;
+    type_text(&place, &terminal, "", &["PageDown"]).await;
     wait_for_text(&terminal, "line 40").await;
-    type_text(&terminal, "/line 150", &["Enter"]).await;
+    type_text(&place, &terminal, "/line 150", &["Enter"]).await;
     wait_for_text(&terminal, "line 150").await;
-    type_text(&terminal, "q", &[]).await;
+    type_text(&place, &terminal, "q", &[]).await;
     assert!(matches!(wait(&terminal, ScreenUntil::End).await, WaitOver::Ended(_)));
     assert_eq!(end(&store(&place), job.id).await, End::Own(Exit::Code(0)));
 }
@@ -157,8 +164,9 @@ async fn a_job_that_has_ended_shows_its_last_screen_and_takes_no_input() {
     let terminal = store(&place).terminal(job.id).await.expect("its screen is there");
     assert!(matches!(wait(&terminal, ScreenUntil::Now).await, WaitOver::Ended(_)));
     assert!(terminal.screen().text().starts_with("a\n    b\n"), "{}", terminal.screen().text());
-    let refused = terminal.type_input("x", &Keys::default(), WIDE).await;
-    assert!(matches!(refused, Err(TerminalError::Control(ControlError::Ended { .. }))), "{refused:?}");
+    let refused = try_to_type(&place, &terminal, "x", &[]).await;
+    let ended = matches!(refused, Err(JobInputError::Terminal(TerminalError::Control(ControlError::Ended { .. }))));
+    assert!(ended, "{refused:?}");
 }
 
 #[tokio::test]
