@@ -4,7 +4,7 @@
 
 PROGRAM is an optimized build of `bashful`. All ways are measured in turn, round by round, so that a busy machine is the same
 for all of them. The floor is a bare `posix_spawn` of `bash -c true`. Prints medians, and their ratio to the floor, as the
-rows of the table in docs/embedding.md. With `--gigabyte` it streams 1 GB instead, and prints the growth of both processes.
+rows of the table in docs/library.md. With `--gigabyte` it streams 1 GB instead, and prints the growth of both processes.
 """
 
 from __future__ import annotations

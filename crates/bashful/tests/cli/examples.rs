@@ -83,7 +83,7 @@ fn the_readme_shows_what_is_printed() {
 
 #[test]
 fn the_documents_show_what_is_printed() {
-    for page in ["exit-codes", "hooks", "http", "security", "settings"] {
+    for page in ["cli", "hooks", "mcp", "security"] {
         check(&in_repository(&format!("docs/{page}.md")), 1);
     }
     for page in documents() {
