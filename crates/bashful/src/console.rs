@@ -4,6 +4,7 @@ use std::error::Error;
 use std::ffi::OsString;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bashful_console::{Console, Escape};
 
@@ -37,7 +38,8 @@ pub(crate) fn main(args: &ConsoleArgs, file: Option<&Path>) -> Result<Exit, Box<
             toolbox,
             dialect,
             home: around.home(),
-            timeout: Some(settings.console.timeout_seconds.duration()),
+            // A person is there to stop what takes too long.
+            timeout: Some(Duration::from_hours(1)),
             registry: stores::registry(&around, "console").map(Arc::new),
             history: around.state_part("console_history"),
             escape: match settings.console.escape {

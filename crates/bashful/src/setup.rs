@@ -182,16 +182,13 @@ fn rewriting(settings: &Settings, around: &Surroundings, options: &Options) -> R
 }
 
 pub(crate) fn window(output: &settings::Output) -> Window {
-    let budget = |bytes: settings::Bytes, lines: settings::Lines| Budget { bytes: bytes.size(), lines: lines.limit() };
+    let budget = |bytes: settings::Bytes| Budget { bytes: bytes.size(), lines: None };
     Window {
-        whole: budget(output.whole_bytes, output.whole_lines),
-        head: budget(output.head_bytes, output.head_lines),
-        tail: budget(output.tail_bytes, output.tail_lines),
-        sizes: match output.sizes {
-            settings::Sizes::AtLeast => Sizes::AtLeast,
-            settings::Sizes::AtMost => Sizes::AtMost,
-        },
-        columns: output.line_columns.limit(),
+        whole: budget(output.whole_bytes),
+        head: budget(output.head_bytes),
+        tail: budget(output.tail_bytes),
+        sizes: Sizes::AtLeast,
+        columns: None,
     }
 }
 
@@ -216,7 +213,6 @@ pub(crate) fn limits(settings: &Settings) -> Limits {
         auto_after: settings.jobs.auto.then(|| Patience(settings.jobs.auto_after_seconds.duration())),
         async_enabled: settings.r#async.enabled,
         pi_condense: settings.condense.pi_enabled,
-        pi_grace: Grace(settings.stop.pi_grace_seconds.duration()),
         overlap: settings.sessions.overlap,
         virtual_terminal: settings.terminal.virtual_terminal,
     }

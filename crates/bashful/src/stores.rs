@@ -6,7 +6,7 @@ use bashful_engine::{
 
 use crate::log::Log;
 use crate::print;
-use crate::settings::{self, Settings};
+use crate::settings::Settings;
 use crate::surroundings::Surroundings;
 
 /// The artifact store with these settings; none without a state directory.
@@ -25,7 +25,7 @@ pub(crate) fn jobs(settings: &Settings, around: &Surroundings) -> Option<JobStor
         live: settings.jobs.live.count(),
         kept: settings.jobs.kept.count(),
         age: settings.jobs.age_days.duration(),
-        output: settings.jobs.output_bytes.size(),
+        output: settings.artifacts.one_bytes.size(),
     };
     let store = JobStore::new(around.state_part("jobs")?, limits);
     let Some(log) = Log::new(settings, around, "job") else { return Some(store) };
@@ -38,10 +38,7 @@ pub(crate) fn sessions(settings: &Settings, around: &Surroundings, owner: Sessio
     let limits = SessionLimits {
         idle: settings.sessions.idle_seconds.duration(),
         at_most: settings.sessions.at_most.count(),
-        when_busy: match settings.sessions.when_busy {
-            settings::WhenBusy::Wait => WhenBusy::Wait,
-            settings::WhenBusy::Refuse => WhenBusy::Refuse,
-        },
+        when_busy: WhenBusy::Wait,
     };
     Some(SessionStore::new(around.state_part("sessions")?, limits, owner))
 }

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::num::NonZeroU64;
 use std::time::Duration;
 
-use bashful_engine::{ByteSize, Grace, JobPart, Lifetime, Patience, Request, ScriptError, Stop};
+use bashful_engine::{ByteSize, JobPart, Lifetime, Patience, Request, ScriptError, Stop};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -36,8 +36,6 @@ pub struct Limits {
     pub auto_after: Option<Patience>,
     /// Enables `async` in pi.
     pub async_enabled: bool,
-    /// Time between SIGTERM and SIGKILL in pi, whose tool promises 5 s.
-    pub pi_grace: Grace,
     /// Condenses outputs in pi.
     pub pi_condense: bool,
     /// Lets a call of pi that finds the shared shell busy run at once in its own shell. Otherwise the call waits its turn.
@@ -57,7 +55,6 @@ impl Default for Limits {
             shown: ByteSize::kib(128),
             auto_after: None,
             async_enabled: true,
-            pi_grace: Grace(Duration::from_secs(5)),
             pi_condense: true,
             overlap: false,
             virtual_terminal: true,

@@ -10,10 +10,10 @@ use bashful_engine::EnvironmentPolicy;
 
 use super::value::Variable;
 use super::{
-    Artifacts, Async, Bytes, ClientRows, Columns, Condense, ConsoleSettings, Count, Days, DialectLevels, DialectName,
+    Artifacts, Async, Bytes, ClientRows, Condense, ConsoleSettings, Count, Days, DialectLevels, DialectName,
     Environment, EscapeKey, GuardSettings, InterceptorSettings, Intercepts, Jobs, LargeBytes, Leftovers, Levels,
-    Lifetime, Lines, Log, Mcp, MoreNames, Names, Number, Output, Rewrite, RuleLevel, Seconds, Secret, Sessions,
-    Settings, Shell, Sizes, Snapshots, Stop, Terminal, Variables, WhenBusy,
+    Lifetime, Log, Mcp, MoreNames, Names, Number, Output, Rewrite, RuleLevel, Seconds, Secret, Sessions, Settings,
+    Shell, Snapshots, Stop, Terminal, Variables,
 };
 
 /// Variables that are set for unattended work.
@@ -121,7 +121,7 @@ impl Settings {
                 slow_seconds: Seconds(900.0),
                 background_seconds: Seconds(86_400.0),
             },
-            stop: Stop { grace_seconds: Seconds(15.0), pi_grace_seconds: Seconds(5.0), leftovers: Leftovers::Keep },
+            stop: Stop { grace_seconds: Seconds(15.0), leftovers: Leftovers::Keep },
             output: output(),
             condense: Condense { enabled: false, pi_enabled: true, only: names(&[]), except: names(&[]) },
             artifacts: Artifacts {
@@ -133,23 +133,13 @@ impl Settings {
                 live: Count(100),
                 kept: Count(500),
                 age_days: Days(7.0),
-                output_bytes: LargeBytes(1 << 30),
                 auto: false,
                 auto_after_seconds: Seconds(60.0),
             },
-            sessions: Sessions {
-                idle_seconds: Seconds(1800.0),
-                at_most: Count(16),
-                when_busy: WhenBusy::Wait,
-                overlap: false,
-            },
+            sessions: Sessions { idle_seconds: Seconds(1800.0), at_most: Count(16), overlap: false },
             r#async: Async { enabled: true },
             terminal: Terminal { virtual_terminal: true },
-            console: ConsoleSettings {
-                dialect: DialectName::Native,
-                escape: EscapeKey::Kill,
-                timeout_seconds: Seconds(3600.0),
-            },
+            console: ConsoleSettings { dialect: DialectName::Native, escape: EscapeKey::Kill },
             guard: guard(),
             interceptor: InterceptorSettings { enabled: false, tools: names(&[]), rules: Intercepts(Vec::new()) },
             mcp: mcp(),
@@ -172,24 +162,13 @@ fn guard() -> GuardSettings {
 }
 
 fn output() -> Output {
-    Output {
-        whole_bytes: Bytes(128 << 10),
-        whole_lines: Lines(0),
-        head_bytes: Bytes(4096),
-        head_lines: Lines(0),
-        tail_bytes: Bytes(4096),
-        tail_lines: Lines(0),
-        sizes: Sizes::AtLeast,
-        line_columns: Columns(0),
-        clean: true,
-    }
+    Output { whole_bytes: Bytes(128 << 10), head_bytes: Bytes(4096), tail_bytes: Bytes(4096), clean: true }
 }
 
 fn mcp() -> Mcp {
     Mcp {
         patience_seconds: Seconds(50.0),
         structured: false,
-        resource_links: false,
         clients: ClientRows::built_in(),
         ready: Number(2),
         token: Secret(String::new()),

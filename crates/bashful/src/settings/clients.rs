@@ -113,8 +113,7 @@ impl RowSettings {
 impl Mcp {
     /// The client rows for the server. `structured` turns structured results on for every client.
     pub(crate) fn clients(&self, structured: bool) -> Clients {
-        let form =
-            ReplyForm { structured: structured || self.structured, links: self.resource_links, without_facts: false };
+        let form = ReplyForm { structured: structured || self.structured, ..ReplyForm::default() };
         let patience = Patience(self.patience_seconds.duration());
         let usual = ClientRow { patience, form, limit: ReplyLimit::default() };
         let mut rows: Vec<(String, ClientRow)> =

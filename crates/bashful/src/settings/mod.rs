@@ -16,8 +16,8 @@ pub(crate) use clients::ClientRows;
 pub(crate) use load::{Sources, load, may_be_there, read};
 pub(crate) use value::RuleLevel;
 pub(crate) use value::{
-    Bytes, Columns, Count, Days, DialectLevels, DialectName, EscapeKey, Intercepts, LargeBytes, Leftovers, Levels,
-    Lines, MoreNames, Names, Number, Seconds, Secret, Sizes, Snapshots, Variables, WhenBusy,
+    Bytes, Count, Days, DialectLevels, DialectName, EscapeKey, Intercepts, LargeBytes, Leftovers, Levels, MoreNames,
+    Names, Number, Seconds, Secret, Snapshots, Variables,
 };
 
 /// The defaults, and the documentation of every key. The lists of names and variables are filled in.
@@ -108,17 +108,12 @@ settings! {
         background_seconds: Seconds,
     }
     /// The grace between SIGTERM and SIGKILL.
-    stop: Stop, StopLayer { grace_seconds: Seconds, pi_grace_seconds: Seconds, leftovers: Leftovers, }
+    stop: Stop, StopLayer { grace_seconds: Seconds, leftovers: Leftovers, }
     /// Size of shown output.
     output: Output, OutputLayer {
         whole_bytes: Bytes,
-        whole_lines: Lines,
         head_bytes: Bytes,
-        head_lines: Lines,
         tail_bytes: Bytes,
-        tail_lines: Lines,
-        sizes: Sizes,
-        line_columns: Columns,
         clean: bool,
     }
     /// Condensing of output.
@@ -126,15 +121,15 @@ settings! {
     /// Size and age limits of artifacts.
     artifacts: Artifacts, ArtifactsLayer { one_bytes: LargeBytes, store_bytes: LargeBytes, age_days: Days, }
     /// Limits on background jobs.
-    jobs: Jobs, JobsLayer { live: Count, kept: Count, age_days: Days, output_bytes: LargeBytes, auto: bool, auto_after_seconds: Seconds, }
+    jobs: Jobs, JobsLayer { live: Count, kept: Count, age_days: Days, auto: bool, auto_after_seconds: Seconds, }
     /// Sessions: persistent shells.
-    sessions: Sessions, SessionsLayer { idle_seconds: Seconds, at_most: Count, when_busy: WhenBusy, overlap: bool, }
+    sessions: Sessions, SessionsLayer { idle_seconds: Seconds, at_most: Count, overlap: bool, }
     /// `async` of the pi dialect.
     r#async: Async, AsyncLayer { enabled: bool, }
     /// Terminals of commands.
     terminal: Terminal, TerminalLayer { virtual_terminal: bool, }
     /// `bashful console`.
-    console: ConsoleSettings, ConsoleLayer { dialect: DialectName, escape: EscapeKey, timeout_seconds: Seconds, }
+    console: ConsoleSettings, ConsoleLayer { dialect: DialectName, escape: EscapeKey, }
     /// Levels and rules of the guard.
     guard: GuardSettings, GuardLayer { enabled: bool, levels: Levels, dialects: DialectLevels, rules_file: String, console_answers: bool, }
     /// The interceptor, which points to better tools.
@@ -143,7 +138,6 @@ settings! {
     mcp: Mcp, McpLayer {
         patience_seconds: Seconds,
         structured: bool,
-        resource_links: bool,
         clients: ClientRows,
         ready: Number,
         token: Secret,

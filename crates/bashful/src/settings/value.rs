@@ -29,12 +29,8 @@ replaced!(
     Days,
     Bytes,
     LargeBytes,
-    Lines,
-    Columns,
     Names,
     Leftovers,
-    Sizes,
-    WhenBusy,
     Snapshots,
     Intercepts,
     Secret,
@@ -151,64 +147,6 @@ impl From<Number> for i64 {
     }
 }
 
-/// A line limit; 0 means none.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(try_from = "i64", into = "i64")]
-pub(crate) struct Lines(pub(super) u64);
-
-impl Lines {
-    pub(crate) fn limit(self) -> Option<u64> {
-        (self.0 > 0).then_some(self.0)
-    }
-}
-
-impl TryFrom<i64> for Lines {
-    type Error = String;
-
-    fn try_from(lines: i64) -> Result<Self, String> {
-        u64::try_from(lines).map(Self).map_err(|_| format!("{lines} is not a number of lines"))
-    }
-}
-
-impl From<Lines> for i64 {
-    fn from(lines: Lines) -> Self {
-        i64::try_from(lines.0).unwrap_or(i64::MAX)
-    }
-}
-
-/// A column limit; 0 means none.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(try_from = "i64", into = "i64")]
-pub(crate) struct Columns(pub(super) u32);
-
-impl Columns {
-    pub(crate) fn limit(self) -> Option<usize> {
-        usize::try_from(self.0).ok().filter(|columns| *columns > 0)
-    }
-}
-
-impl TryFrom<i64> for Columns {
-    type Error = String;
-
-    fn try_from(columns: i64) -> Result<Self, String> {
-        u32::try_from(columns).map(Self).map_err(|_| format!("{columns} is not a number of columns"))
-    }
-}
-
-impl From<Columns> for i64 {
-    fn from(columns: Columns) -> Self {
-        columns.0.into()
-    }
-}
-
-/// The treatment of lines that a size cuts in the middle.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum Sizes {
-    AtLeast,
-    AtMost,
-}
-
 /// Defines a type of size with an upper limit.
 macro_rules! size {
     ($(#[$about:meta])* $Type:ident, $most:expr) => {
@@ -260,14 +198,6 @@ size! {
 pub(crate) enum Leftovers {
     Keep,
     Stop,
-}
-
-/// The treatment of a command whose session is busy.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum WhenBusy {
-    Wait,
-    Refuse,
 }
 
 /// The name of a dialect.

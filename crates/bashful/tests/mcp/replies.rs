@@ -123,7 +123,10 @@ fn structured_results_hold_the_shown_text_and_fit_the_schema_that_is_listed() {
 #[test]
 fn links_to_artifacts_are_for_those_who_ask_for_them() {
     let home = home();
-    let mut server = Server::greeted(&home, &[], &[("BASHFUL_MCP_RESOURCE_LINKS", "true")]);
+    let file = home.path().join(".config/bashful/config.toml");
+    std::fs::create_dir_all(file.parent().expect("a directory")).expect("a directory");
+    std::fs::write(&file, "[mcp.clients.\"*\"]\nresource_links = true\n").expect("a file");
+    let mut server = Server::greeted(&home, &[], &[]);
     let result = server.call("bash", &json!({ "command": "seq 100000" }));
     let link = &result["content"][1];
     assert_eq!((&link["type"], &link["uri"]), (&json!("resource_link"), &json!("artifact://1")));

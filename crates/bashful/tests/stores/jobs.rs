@@ -306,7 +306,7 @@ fn an_unfinished_line_is_followed_and_a_gap_is_not_glued_over() {
     assert_eq!(rest, "Joe\n\n[background process completed]\n");
     follows.wait().expect("it ends");
     let mut command = home.command(&["run", "--mode", "background", "yes 0123456789abcdef | head -c 20000000"]);
-    command.env("BASHFUL_JOBS_OUTPUT_BYTES", "300000").output().expect("it runs");
+    command.env("BASHFUL_ARTIFACTS_ONE_BYTES", "300000").output().expect("it runs");
     check(&home, &["wait", "2"], "job 2: completed\n", "", 0);
     let logs = text(&home.run(&["jobs", "logs", "2"]).stdout);
     let halves = logs.lines().filter(|line| *line != "0123456789abcdef").count();

@@ -117,20 +117,6 @@ fn what_makes_no_sense_is_said() {
 }
 
 #[test]
-fn a_session_that_is_busy_refuses_if_the_settings_say_so() {
-    let home = home();
-    let mut child = home.start(&["run", "--session", "s", "touch begun; until [ -e go ]; do sleep 0.01; done"]);
-    home.wait_for("begun");
-    let mut refused = home.command(&["run", "--session", "s", "true"]);
-    let output = refused.env("BASHFUL_SESSIONS_WHEN_BUSY", "refuse").output().expect("it runs");
-    let said = "bashful: the session is busy with another command; wait for it to end, or use another session\n";
-    assert_eq!((String::from_utf8_lossy(&output.stderr).as_ref(), output.status.code()), (said, Some(125)));
-    std::fs::write(home.path().join("go"), "").expect("a file");
-    assert!(child.wait().expect("it ends").success());
-    check(&home, &["sessions", "end", "s"], "", "[session \"s\" ended]\n", 0);
-}
-
-#[test]
 fn a_plan_names_the_session_and_where_it_is() {
     let home = home();
     check(&home, &["run", "--session", "s", "cd /usr"], "", "", 0);

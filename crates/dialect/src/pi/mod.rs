@@ -7,7 +7,9 @@ mod updates;
 
 pub(crate) use replies::{CANCELLED, timeout_text};
 
-use bashful_engine::{ByteSize, JobRecord, Options, SessionName, ShownSoFar, Window};
+use std::time::Duration;
+
+use bashful_engine::{ByteSize, Grace, JobRecord, Options, SessionName, ShownSoFar, Window};
 use serde_json::Value;
 
 use crate::answer::RawAnswer;
@@ -32,6 +34,9 @@ const OVERLAPPING: &str =
     "Calls share a shell while it is free: variables and functions persist, env and directory do not. ";
 const ARTIFACTS: &str = "; all of it is in the artifact:// that the reply names";
 
+/// Time between SIGTERM and SIGKILL that the tool promises.
+const GRACE: Grace = Grace(Duration::from_secs(5));
+
 /// Tools `bash` and `job` as pi has them.
 #[derive(Debug)]
 pub(crate) struct Pi;
@@ -42,7 +47,7 @@ impl Shape for Pi {
     }
 
     fn adjust(&self, options: &mut Options, limits: &Limits) {
-        options.grace = limits.pi_grace;
+        options.grace = GRACE;
         options.condensing.enabled = limits.pi_condense;
         if let Some(snapshot) = &mut options.snapshot {
             snapshot.enabled = true;
