@@ -16,9 +16,9 @@ mod swift;
 
 use std::sync::Arc;
 
+use bashful_screen::{Csi, Token, Tokenizer};
 use bashful_sys::ascii;
 use memchr::memrchr;
-use vte::{Params, Parser, Perform};
 
 use crate::mask::Mask;
 use line::Line;
@@ -85,8 +85,7 @@ pub struct Changes {
 pub(crate) struct Cleaner {
     line: Line,
     state: StreamState,
-    // Titles, links and images are dropped, so the parser needs no buffer for them.
-    parser: Parser<0>,
+    tokenizer: Tokenizer,
     /// Buffer for finished text; kept to save allocations.
     text: Vec<u8>,
     /// Buffer for [`append_swiftly`](Self::append_swiftly). Empty until that is needed.
@@ -96,19 +95,15 @@ pub(crate) struct Cleaner {
     changes: Changes,
 }
 
-/// State of the stream. `vte` knows it too, but does not expose it.
+/// State of the stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum StreamState {
     /// In text.
     Text,
     /// After a [`LATIN_LEAD`]: the next byte decides if this is a letter or a control.
     Lead,
-    /// After ESC.
-    Escape,
-    /// In a control sequence (`ESC [`).
-    Control,
-    /// In a title, an image, or anything else that begins with ESC.
-    Other,
+    /// In a sequence that ESC began.
+    Sequence,
 }
 
 impl Cleaner {
@@ -116,7 +111,7 @@ impl Cleaner {
         Self {
             line: Line::default(),
             state: StreamState::Text,
-            parser: new_parser(),
+            tokenizer: Tokenizer::default(),
             text: Vec::new(),
             swift: Vec::new(),
             returned: false,
@@ -229,7 +224,7 @@ impl Cleaner {
             (_, b'\n') => {
                 if self.state != StreamState::Text {
                     // An unfinished sequence must not swallow more than its own line.
-                    self.parser = new_parser();
+                    self.tokenizer = Tokenizer::default();
                     self.state = StreamState::Text;
                 }
                 self.changes.crlf_lines += u64::from(returned);
@@ -245,20 +240,15 @@ impl Cleaner {
         }
     }
 
-    /// Passes one byte of an escape sequence to the parser, and tracks its state.
+    /// Reads one byte of an escape sequence.
     fn parse(&mut self, byte: u8, text: &mut Vec<u8>) {
-        let mut sequence = Sequence { line: &mut self.line, text, ended: false };
-        self.parser.advance(&mut sequence, &[byte]);
-        self.state = match (self.state, byte) {
-            // ESC ends any sequence, and begins the next one.
-            (_, ESCAPE) => StreamState::Escape,
-            _ if sequence.ended => StreamState::Text,
-            (StreamState::Escape, b'[') => StreamState::Control,
-            (StreamState::Escape, b' '..=b'/' | b'P' | b']' | b'X' | b'^' | b'_') => StreamState::Other,
-            // The parser does not report the end of an invalid control sequence.
-            (StreamState::Control, b'@'..=b'~') => StreamState::Text,
-            (place, _) => place,
-        };
+        match self.tokenizer.next(&[byte]).1 {
+            // A terminal obeys controls inside of a sequence.
+            Token::Text(controls) => controls.iter().for_each(|control| self.line.obey(*control, text)),
+            Token::Csi(csi) => obey_sequence(csi, &mut self.line),
+            Token::Nothing | Token::Break | Token::Escape { .. } | Token::Osc(_) => {}
+        }
+        self.state = if self.tokenizer.is_in_text() { StreamState::Text } else { StreamState::Sequence };
     }
 }
 
@@ -272,12 +262,6 @@ fn hand_on(text: &mut Vec<u8>, settled: &mut dyn Settled) {
         settled.text(text);
         text.clear();
     }
-}
-
-/// This constructor exists only with the feature `no_std` of `vte`, without which there would be no limit to the length of
-/// a title: whoever turns it off should not get past the compiler.
-fn new_parser() -> Parser<0> {
-    Parser::new_with_size()
 }
 
 /// True if all bytes can be copied as they are. Most output is ASCII, for which the check is twice as fast.
@@ -303,59 +287,27 @@ fn control(byte: u8) -> u8 {
     low | u8::from(byte == 0x7F)
 }
 
-/// Applies one byte of an escape sequence to the line.
-struct Sequence<'a> {
-    line: &'a mut Line,
-    text: &'a mut Vec<u8>,
-    /// True if text follows, unless the byte begins the next sequence.
-    ended: bool,
-}
-
-impl Perform for Sequence<'_> {
-    fn print(&mut self, _: char) {
-        debug_assert!(false, "the parser sees escape sequences only, and must agree with us on where they end");
+/// Applies a control sequence to the line.
+fn obey_sequence(csi: &Csi, line: &mut Line) {
+    if csi.marker.is_some() || csi.intermediate.is_some() {
+        return;
     }
-
-    fn execute(&mut self, byte: u8) {
-        // A terminal obeys controls inside a sequence, and these two cancel it.
-        self.ended |= matches!(byte, 0x18 | 0x1A);
-        self.line.obey(byte, self.text);
+    let number = usize::from(csi.parameter(0, 0));
+    let count = number.max(1);
+    if matches!(csi.last, b'D' | b'G' | b'`' | b'K' | b'J' | b'P' | b'X') {
+        line.redact();
     }
-
-    fn csi_dispatch(&mut self, params: &Params, intermediates: &[u8], ignore: bool, action: char) {
-        self.ended = true;
-        if ignore || !intermediates.is_empty() {
-            return;
-        }
-        let number = params.iter().next().and_then(|values| values.first()).map_or(0, |value| usize::from(*value));
-        let count = number.max(1);
-        if matches!(action, 'D' | 'G' | '`' | 'K' | 'J' | 'P' | 'X') {
-            self.line.redact();
-        }
-        match (action, number) {
-            ('C' | 'a', _) => self.line.go_right(count),
-            ('D', _) => self.line.go_left(count),
-            ('G' | '`', _) => self.line.go_to(count - 1),
-            // Progress bars erase to the end of the screen where they mean the line.
-            ('K' | 'J', 0) => self.line.erase_right(),
-            ('K', 1) => self.line.erase_left(),
-            ('K', 2) => self.line.erase_all(),
-            ('P', _) => self.line.remove(count),
-            ('X', _) => self.line.blank(count),
-            _ => {}
-        }
-    }
-
-    fn esc_dispatch(&mut self, _: &[u8], _: bool, _: u8) {
-        self.ended = true;
-    }
-
-    fn osc_dispatch(&mut self, _: &[&[u8]], _: bool) {
-        self.ended = true;
-    }
-
-    fn unhook(&mut self) {
-        self.ended = true;
+    match (csi.last, number) {
+        (b'C' | b'a', _) => line.go_right(count),
+        (b'D', _) => line.go_left(count),
+        (b'G' | b'`', _) => line.go_to(count - 1),
+        // Progress bars erase to the end of the screen where they mean the line.
+        (b'K' | b'J', 0) => line.erase_right(),
+        (b'K', 1) => line.erase_left(),
+        (b'K', 2) => line.erase_all(),
+        (b'P', _) => line.remove(count),
+        (b'X', _) => line.blank(count),
+        _ => {}
     }
 }
 

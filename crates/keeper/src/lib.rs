@@ -10,7 +10,7 @@
 //! ```
 //!
 //! Engine and keeper speak over one socket ([`protocol`]). End of file on it means that the engine is gone, however it
-//! died. A pure function ([`Phase::step`]) makes the decisions; the loop around it ([`mod@serve`]) carries them out.
+//! died. A pure function ([`Phase::step`]) makes the decisions; the loop around it (`serve`) carries them out.
 //!
 //! The crate is synchronous and small on purpose: one keeper runs beside every command.
 

@@ -4,7 +4,7 @@
 //! hyperlinks, palettes or images gets to the model. Parameters are clamped to the screen before they do.
 
 use crate::Screen;
-use crate::parser::{Csi, Parameter};
+use crate::tokenizer::{Csi, Parameter};
 
 /// Work of a sequence that only moves the cursor or flips a switch. Writing and parsing it costs more than its effect.
 const SMALL: u64 = 128;

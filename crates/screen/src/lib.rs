@@ -42,8 +42,6 @@ mod keys;
 mod model;
 mod modes;
 #[cfg(feature = "model")]
-mod parser;
-#[cfg(feature = "model")]
 mod screen;
 mod size;
 #[cfg(feature = "model")]
@@ -53,6 +51,7 @@ mod snapshot;
 mod text;
 #[cfg(feature = "model")]
 mod title;
+mod tokenizer;
 
 pub use cell::{Attributes, Cell, Color, Style, Width};
 pub use keys::{Code, Decoded, Key, KeyDecoder, Keys, Modifiers, UnknownKey, paste};
@@ -61,3 +60,4 @@ pub use modes::{Modes, Mouse};
 pub use screen::{Budget, Fed, Screen};
 pub use size::Size;
 pub use snapshot::{Cursor, Snapshot};
+pub use tokenizer::{Csi, Parameter, Token, Tokenizer};

@@ -10,11 +10,11 @@ use crate::answers::Answers;
 use crate::cell::{Cell, plain_text, styled_text};
 use crate::model::Model;
 use crate::modes::Modes;
-use crate::parser::{Parser, Token};
 use crate::skipped::SkippedModes;
 use crate::snapshot::{Cursor, Snapshot};
 use crate::text::Decoder;
 use crate::title::Titles;
+use crate::tokenizer::{Token, Tokenizer};
 
 /// Lines that are kept after they have scrolled off the top. At 120 columns they take 6 MB, at 400 columns 19 MB.
 const SCROLLBACK: usize = 2000;
@@ -73,7 +73,7 @@ pub struct Screen {
     pub(crate) frame: Option<Frame>,
     pub(crate) last_character: Option<char>,
     pub(crate) generation: u64,
-    parser: Parser,
+    tokenizer: Tokenizer,
     decoder: Decoder,
     skipped_bytes: u64,
 }
@@ -101,7 +101,7 @@ impl Screen {
             frame: None,
             last_character: None,
             generation: 0,
-            parser: Parser::default(),
+            tokenizer: Tokenizer::default(),
             decoder: Decoder::default(),
             skipped_bytes: 0,
         }
@@ -112,14 +112,14 @@ impl Screen {
     /// Output may be cut anywhere, also inside of a character or a sequence. A budget above 0 always makes progress.
     pub fn feed(&mut self, bytes: &[u8], budget: Budget) -> Fed {
         let mut fed = Fed { consumed: 0, work: 0 };
-        // The parser lends its tokens, and carrying them out needs the rest of the screen.
-        let mut parser = std::mem::take(&mut self.parser);
+        // The tokenizer lends its tokens, and carrying them out needs the rest of the screen.
+        let mut tokenizer = std::mem::take(&mut self.tokenizer);
         while fed.consumed < bytes.len() && fed.work < budget.0 {
-            let (used, token) = parser.next(&bytes[fed.consumed..]);
+            let (used, token) = tokenizer.next(&bytes[fed.consumed..]);
             fed.consumed += used;
             fed.work += 1 + self.carry_out(token, used);
         }
-        self.parser = parser;
+        self.tokenizer = tokenizer;
         fed
     }
 
@@ -133,18 +133,18 @@ impl Screen {
         }
         self.skipped_bytes += bytes.len() as u64;
         self.cut_character();
-        let mut parser = std::mem::take(&mut self.parser);
+        let mut tokenizer = std::mem::take(&mut self.tokenizer);
         let mut modes = SkippedModes::default();
         let mut rest = bytes;
         while !rest.is_empty() {
-            let (used, token) = parser.next(rest);
+            let (used, token) = tokenizer.next(rest);
             rest = &rest[used..];
             match token {
                 Token::Osc(string) => self.osc(string),
                 token => modes.note(&token),
             }
         }
-        self.parser = parser;
+        self.tokenizer = tokenizer;
         self.resync(&modes.sequences());
     }
 
@@ -330,10 +330,10 @@ impl Screen {
 
     /// Carries out whole sequences of our own as if the program had written them.
     fn resync(&mut self, sequences: &[u8]) {
-        let mut parser = Parser::default();
+        let mut tokenizer = Tokenizer::default();
         let mut rest = sequences;
         while !rest.is_empty() {
-            let (used, token) = parser.next(rest);
+            let (used, token) = tokenizer.next(rest);
             self.carry_out(token, used);
             rest = &rest[used..];
         }

@@ -1,7 +1,7 @@
 //! The part of skipped output that must not be lost: modes.
 
 use crate::dispatch::TRACKED_MODES;
-use crate::parser::Token;
+use crate::tokenizer::Token;
 
 /// Brings a screen of unknown content to a known state: blank, without margins and attributes. Modes stay as they
 /// are. Clearing the normal screen moves its text to the scrollback.

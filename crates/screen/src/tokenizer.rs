@@ -1,9 +1,10 @@
 //! Splits a program's output into text and whole control sequences.
 //!
-//! The screen model gets nothing but text and sequences that are written anew from these tokens. So the model's own
-//! parser is at rest between any two tokens, and no input can bring both parsers out of step.
+//! Whoever reads a program's output tells its sequences apart here: the screen, and the engine's text for models. The screen
+//! model gets nothing but text and sequences that are written anew from these tokens. So the model's own parser is at
+//! rest between any two tokens, and no input can bring both out of step.
 //!
-//! Invariant: the parser holds at most [`LONGEST_OSC`] bytes and [`MOST_PARAMETERS`] parameters, whatever comes in.
+//! Invariant: the tokenizer holds at most [`LONGEST_OSC`] bytes and [`MOST_PARAMETERS`] parameters, whatever comes in.
 
 /// Bytes of text in one token. The budget is checked between tokens, so this bounds the work beyond it.
 const LONGEST_TEXT: usize = 256;
@@ -19,7 +20,7 @@ const MOST_PARAMETERS: usize = 32;
 
 /// A piece of output.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Token<'a> {
+pub enum Token<'a> {
     /// The bytes so far are no whole token, or one that has no effect.
     Nothing,
     /// Text and C0 control characters other than ESC.
@@ -27,7 +28,12 @@ pub(crate) enum Token<'a> {
     /// An escape sequence began, so an incomplete character before it stays incomplete.
     Break,
     /// `ESC`, at most one intermediate byte, and a final one.
-    Escape { intermediate: Option<u8>, last: u8 },
+    Escape {
+        /// The byte between, as `(` of `ESC ( B`.
+        intermediate: Option<u8>,
+        /// The final byte.
+        last: u8,
+    },
     /// `ESC [` and so on, up to its final byte.
     Csi(&'a Csi),
     /// The content of `ESC ] …`, at most [`LONGEST_OSC`] bytes.
@@ -36,27 +42,31 @@ pub(crate) enum Token<'a> {
 
 /// A control sequence with its parameters.
 #[derive(Debug, Default)]
-pub(crate) struct Csi {
+pub struct Csi {
     /// `<`, `=`, `>` or `?` before the parameters.
-    pub(crate) marker: Option<u8>,
-    pub(crate) parameters: Vec<Parameter>,
-    pub(crate) intermediate: Option<u8>,
-    pub(crate) last: u8,
+    pub marker: Option<u8>,
+    /// The numbers, at most 32.
+    pub parameters: Vec<Parameter>,
+    /// The byte before the final one, as the blank of `ESC [ 2 SP q`.
+    pub intermediate: Option<u8>,
+    /// The final byte, which names the sequence.
+    pub last: u8,
     /// Too long, or not of the form that sequences have.
     is_malformed: bool,
 }
 
 /// One number of a sequence.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Parameter {
-    pub(crate) value: u16,
+pub struct Parameter {
+    /// Zero if it was left out, and at most 65,535.
+    pub value: u16,
     /// True if a colon joins the number to the one before it.
-    pub(crate) joined: bool,
+    pub joined: bool,
 }
 
 impl Csi {
     /// The parameter at `index`; `default` if it is missing or 0.
-    pub(crate) fn parameter(&self, index: usize, default: u16) -> u16 {
+    pub fn parameter(&self, index: usize, default: u16) -> u16 {
         self.parameters.get(index).map(|parameter| parameter.value).filter(|&value| value != 0).unwrap_or(default)
     }
 
@@ -123,17 +133,22 @@ const SUB: u8 = 0x1a;
 const ESC: u8 = 0x1b;
 const BEL: u8 = 0x07;
 
-/// The state between two pieces of output.
+/// Splits output into tokens. Output may come in any pieces.
 #[derive(Debug, Default)]
-pub(crate) struct Parser {
+pub struct Tokenizer {
     state: State,
     csi: Csi,
     osc: Vec<u8>,
 }
 
-impl Parser {
+impl Tokenizer {
+    /// True between two sequences: the next byte is text, or begins one.
+    pub fn is_in_text(&self) -> bool {
+        self.state == State::Text
+    }
+
     /// The next token and the number of bytes that it took: at least one. `bytes` must not be empty.
-    pub(crate) fn next<'a>(&'a mut self, bytes: &'a [u8]) -> (usize, Token<'a>) {
+    pub fn next<'a>(&'a mut self, bytes: &'a [u8]) -> (usize, Token<'a>) {
         let byte = bytes[0];
         match self.state {
             State::Text if byte == ESC => {
