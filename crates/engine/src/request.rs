@@ -147,7 +147,7 @@ pub enum Input {
     /// Empty: a read returns end of file at once.
     #[default]
     Nothing,
-    /// A pipe that [`JobStore::send`](crate::JobStore::send) writes to. Only for jobs.
+    /// A pipe that [`JobInputs::send`](crate::JobInputs::send) writes to. Only for jobs.
     Open,
     /// The host's own standard input. A session refuses this.
     ///
