@@ -36,7 +36,7 @@ pub enum Token<'a> {
     },
     /// `ESC [` and so on, up to its final byte.
     Csi(&'a Csi),
-    /// The content of `ESC ] …`, at most [`LONGEST_OSC`] bytes.
+    /// The content of `ESC ] …`, at most 4 KiB.
     Osc(&'a [u8]),
 }
 
