@@ -70,6 +70,11 @@ impl Answer {
         structured
     }
 
+    /// True if the text is JSON because the dialect says so.
+    pub fn is_json(&self) -> bool {
+        self.fields.is_some()
+    }
+
     /// [`structured`](Self::structured) as JSON text. A reply whose text is JSON keeps the order of its keys.
     pub fn structured_text(&self) -> String {
         if self.fields.is_some() { self.text.as_str().to_owned() } else { self.structured().to_string() }

@@ -98,6 +98,7 @@ pub(crate) fn remove_properties(schema: &mut Map<String, Value>, names: &[&str])
 /// Several clients show the model `structuredContent` *instead of* the text, and others show both. A resource link repeats an
 /// address that is in the text. Therefore settings enable both per client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a habit of some client, and independent of the others")]
 pub struct ReplyForm {
     /// Definitions have an `outputSchema`, and results a `structuredContent` that includes the shown text.
     pub structured: bool,
@@ -105,6 +106,13 @@ pub struct ReplyForm {
     pub links: bool,
     /// Results have no facts in `_meta`, for clients that show them to the model.
     pub without_facts: bool,
+    /// Results that are not structured have an empty `structuredContent`, for clients that fill it with a text that is JSON, and
+    /// then refuse it.
+    pub empty_structured: bool,
+    /// A command that ended with another exit code than 0 is no error, for clients that wrap errors in JSON. The text says it.
+    pub exits_are_results: bool,
+    /// A line follows a text that is JSON, for clients that write it anew.
+    pub closed_json: bool,
 }
 
 /// The JSON form of definitions.

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use bashful_dialect::{Answer, FACTS, ReplyForm, ResourceLink, Tool, Update, tool_meta};
+use bashful_dialect::{Answer, Conclusion, FACTS, ReplyForm, ResourceLink, Tool, Update, tool_meta};
 use rmcp::model::{
     self, CallToolResult, ContentBlock, MetaObject, ProgressNotificationParam, ProgressToken, Resource,
     ResourceTemplate,
 };
+use serde_json::{Value, json};
 
 /// The definition of a tool.
 pub(crate) fn tool(tool: &Tool, form: ReplyForm) -> model::Tool {
@@ -22,16 +23,37 @@ pub(crate) fn tool(tool: &Tool, form: ReplyForm) -> model::Tool {
 
 /// A result: the text for the model, and the facts for programs in `_meta`.
 pub(crate) fn answer(answer: Answer, form: ReplyForm) -> CallToolResult {
-    let structured = form.structured.then(|| answer.structured());
-    let mut content = vec![ContentBlock::text(answer.text.into_string())];
+    let structured = match form {
+        ReplyForm { structured: true, .. } => Some(answer.structured()),
+        ReplyForm { empty_structured: true, .. } => Some(json!({})),
+        _ => None,
+    };
+    let is_error = answer.is_error && !(form.exits_are_results && answer.conclusion == Conclusion::Result);
+    let is_reformatted = form.closed_json && !answer.is_json() && is_json(answer.text.as_str());
+    let mut text = answer.text.into_string();
+    if is_reformatted {
+        if !text.ends_with('\n') {
+            text.push('\n');
+        }
+        text.push_str(END_OF_OUTPUT);
+    }
+    let mut content = vec![ContentBlock::text(text)];
     if form.links {
         content.extend(answer.links.into_iter().map(|to| ContentBlock::resource_link(link(to))));
     }
     let mut result = CallToolResult::success(content);
-    result.is_error = Some(answer.is_error);
+    result.is_error = Some(is_error);
     result.structured_content = structured;
     result.meta = (!form.without_facts).then(|| MetaObject([(FACTS.to_owned(), answer.facts)].into_iter().collect()));
     result
+}
+
+/// The line behind a text that a client would otherwise write anew.
+const END_OF_OUTPUT: &str = "[end of output]";
+
+/// True for a JSON object or list.
+fn is_json(text: &str) -> bool {
+    text.trim_start().starts_with(['{', '[']) && serde_json::from_str::<Value>(text).is_ok()
 }
 
 /// The template of a resource address.

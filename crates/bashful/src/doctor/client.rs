@@ -24,11 +24,14 @@ pub(super) fn examine(settings: &Mcp, name: &str) -> Value {
         "structured": form.structured,
         "resource_links": form.links,
         "facts": !form.without_facts,
+        "empty_structured": form.empty_structured,
+        "exits_are_results": form.exits_are_results,
+        "closed_json": form.closed_json,
     })
 }
 
 /// Explanations of the keys.
-const MEANING: [(&str, &str); 9] = [
+const MEANING: [(&str, &str); 12] = [
     ("patience_seconds", "a command that takes longer goes on as a job"),
     ("shown_bytes", "output shown of one command"),
     ("shown_lines", "the same in lines"),
@@ -38,6 +41,9 @@ const MEANING: [(&str, &str); 9] = [
     ("structured", "results carry structuredContent"),
     ("resource_links", "results link to artifacts"),
     ("facts", "results carry facts in _meta"),
+    ("empty_structured", "results carry an empty structuredContent"),
+    ("exits_are_results", "an exit code other than 0 is no error"),
+    ("closed_json", "a line follows a text that is JSON"),
 ];
 
 pub(super) fn as_text(row: &Value) -> String {

@@ -39,6 +39,12 @@ struct RowSettings {
     resource_links: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     facts: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    empty_structured: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    exits_are_results: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    closed_json: Option<bool>,
 }
 
 impl ClientRows {
@@ -50,14 +56,21 @@ impl ClientRows {
             ..RowSettings::default()
         };
         let without_facts = |row| RowSettings { facts: Some(false), ..row };
+        let exits_are_results = |row| RowSettings { exits_are_results: Some(true), ..row };
         let failing = |bytes, row| RowSettings { failed_bytes: Some(Bytes(bytes)), ..row };
         let rows = [
             ("claude-code", failing(9000, row(110.0, Some(47_000)))),
             ("codex-mcp-client", row(240.0, Some(10_500))),
-            ("gemini-cli-mcp-client", without_facts(row(240.0, Some(37_000)))),
-            ("qwen-cli-mcp-client-*", without_facts(failing(11_500, row(240.0, Some(25_000))))),
+            (
+                "gemini-cli-mcp-client",
+                RowSettings {
+                    empty_structured: Some(true),
+                    ..exits_are_results(without_facts(row(240.0, Some(37_000))))
+                },
+            ),
+            ("qwen-cli-mcp-client-*", exits_are_results(without_facts(failing(11_500, row(240.0, Some(25_000)))))),
             ("opencode", RowSettings { shown_lines: Some(Count(1900)), ..row(240.0, Some(48_000)) }),
-            ("copilot-cli", row(240.0, Some(18_000))),
+            ("copilot-cli", RowSettings { closed_json: Some(true), ..row(240.0, Some(18_000)) }),
             ("mcp", row(4.0, None)),
             ("claude-ai", row(50.0, None)),
             ("cursor-vscode", row(50.0, Some(48_000))),
@@ -84,6 +97,9 @@ impl Merge for ClientRows {
                 structured: row.structured.or(known.structured),
                 resource_links: row.resource_links.or(known.resource_links),
                 facts: row.facts.or(known.facts),
+                empty_structured: row.empty_structured.or(known.empty_structured),
+                exits_are_results: row.exits_are_results.or(known.exits_are_results),
+                closed_json: row.closed_json.or(known.closed_json),
             };
         }
     }
@@ -105,6 +121,9 @@ impl RowSettings {
                 structured: self.structured.unwrap_or(usual.form.structured),
                 links: self.resource_links.unwrap_or(usual.form.links),
                 without_facts: self.facts == Some(false),
+                empty_structured: self.empty_structured == Some(true),
+                exits_are_results: self.exits_are_results == Some(true),
+                closed_json: self.closed_json == Some(true),
             },
         }
     }

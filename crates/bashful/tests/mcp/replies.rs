@@ -55,6 +55,40 @@ fn no_reply_is_longer_than_its_client_shows() {
 }
 
 #[test]
+fn a_text_that_is_json_reaches_clients_that_would_read_it() {
+    let home = home();
+    std::fs::write(home.path().join("package.json"), "{\n  \"name\": \"x\"\n}\n").expect("a file");
+    let mut gemini = Server::greeted_by("gemini-cli-mcp-client", &home, &[], &[]);
+    for (script, printed) in [("echo 42", "42\n"), ("echo '[1, 2]'", "[1, 2]\n"), ("echo null", "null\n")] {
+        let result = gemini.call("bash", &json!({ "command": script }));
+        assert_eq!((text(&result), &result["structuredContent"]), (printed, &json!({})));
+    }
+    ends_well(gemini, &home);
+    let mut copilot = Server::greeted_by("copilot-cli", &home, &[], &[]);
+    let result = copilot.call("bash", &json!({ "command": "cat package.json" }));
+    assert_eq!(text(&result), "{\n  \"name\": \"x\"\n}\n[end of output]");
+    let result = copilot.call("bash", &json!({ "command": "echo '{no json}'" }));
+    assert_eq!((text(&result), &result["structuredContent"]), ("{no json}\n", &Value::Null));
+    ends_well(copilot, &home);
+}
+
+#[test]
+fn an_exit_code_is_no_error_for_clients_that_wrap_errors() {
+    let home = home();
+    for (client, is_error) in [("gemini-cli-mcp-client", false), ("qwen-cli-mcp-client-x", false), ("opencode", true)] {
+        let mut server = Server::greeted_by(client, &home, &[], &[]);
+        let result = server.call("bash", &json!({ "command": "exit 3" }));
+        assert_eq!(result["isError"], is_error, "{client}: {result}");
+        assert!(text(&result).contains("exit code 3"), "{result}");
+        // A command that did not run, or not to its end, is an error everywhere.
+        for arguments in [json!({ "command": "git push -f" }), json!({ "command": "sleep 1000", "timeout": 1 })] {
+            assert_eq!(server.call("bash", &arguments)["isError"], true, "{client}: {arguments}");
+        }
+        ends_well(server, &home);
+    }
+}
+
+#[test]
 fn a_client_that_counts_lines_is_shown_no_more_of_them() {
     let home = home();
     let mut server = Server::greeted_by("opencode", &home, &[], &[]);
