@@ -2,12 +2,13 @@
 //!
 //! The shell is a job like any other at a terminal, so the `job` tool shows its screen, types to the programs in it, and ends it. A
 //! command of the session is typed at the prompt, and the reply shows the screen as soon as something waits for input again.
+//! Unlike other jobs, the shell ends with the toolbox, and a command ends with its call if that is cancelled.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use bashful_engine::{JobStore, Request, Script, SessionName, shell_at};
+use bashful_engine::{JobStore, JobTerminal, JobTie, Request, Script, SessionName, shell_at};
 
 use crate::arguments::{ArgumentError, JobsCall};
 use crate::terminal_calls::{AttendedTerminals, TerminalOptions, TerminalUntil};
@@ -54,33 +55,33 @@ const SHELL: &str = r#"HISTFILE= PS1='exit $? \w\$ ' exec "$BASH" --noprofile --
 /// The shells of a toolbox that have a terminal.
 #[derive(Debug, Default)]
 pub(crate) struct TerminalSessions {
-    /// The ids of their jobs, by owner and name.
-    jobs: Mutex<HashMap<(String, SessionName), u64>>,
+    /// The ids of their jobs, by owner and name. A job ends with its tie.
+    jobs: Mutex<HashMap<(String, SessionName), (u64, JobTie)>>,
 }
 
 impl TerminalSessions {
     /// The job of a session; none if it has none, or one that has ended.
     pub(crate) fn find(&self, owner: &str, name: &SessionName, store: &JobStore) -> Option<u64> {
         let mut jobs = self.jobs.lock().unwrap_or_else(PoisonError::into_inner);
-        jobs.retain(|_, id| store.get(*id).is_ok_and(|job| job.is_live()));
-        jobs.get(&(owner.to_owned(), name.clone())).copied()
+        jobs.retain(|_, (id, _)| store.get(*id).is_ok_and(|job| job.is_live()));
+        jobs.get(&(owner.to_owned(), name.clone())).map(|(id, _)| *id)
     }
 
-    pub(crate) fn add(&self, owner: String, name: SessionName, id: u64) {
-        self.jobs.lock().unwrap_or_else(PoisonError::into_inner).insert((owner, name), id);
+    pub(crate) fn add(&self, owner: String, name: SessionName, id: u64, tie: JobTie) {
+        self.jobs.lock().unwrap_or_else(PoisonError::into_inner).insert((owner, name), (id, tie));
     }
 }
 
-/// Fails unless the shell of a session is at its prompt: another program would get the command as its input.
-pub(crate) async fn check_prompt(
+/// The terminal of a session whose shell is at its prompt. Otherwise another program would get the command as its input.
+pub(crate) async fn at_prompt(
     terminals: &AttendedTerminals,
     store: &Arc<JobStore>,
     name: &SessionName,
     id: u64,
-) -> Result<(), String> {
+) -> Result<Arc<JobTerminal>, String> {
     let terminal = terminals.attend(store, id).await.map_err(|error| bashful_engine::error_chain(&error))?;
     if terminal.terminal().and_then(shell_at).is_some_and(|shell| shell.is_foreground) {
-        return Ok(());
+        return Ok(terminal);
     }
     Err(format!(
         "session {:?} is busy with another program; nothing was typed. \

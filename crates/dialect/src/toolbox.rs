@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bashful_engine::{
-    self as engine, Background, CommandLog, End, Engine, Exit, Finished, Interceptor, JobInputs, JobRecord, JobStore,
-    JobTerminal, Output, Reply, ReplyLimit, Request, RunError, SessionName, StopReason, Streams, TerminalError,
-    Waiting, error_chain,
+    self as engine, Background, CommandAtPrompt, CommandLog, End, Engine, Exit, Finished, Interceptor, JobInputs,
+    JobRecord, JobStore, JobTerminal, JobTie, Output, Reply, ReplyLimit, Request, RunError, SessionName, StopReason,
+    Streams, TerminalError, Waiting, error_chain,
 };
 use bashful_render::visible_lines;
 use serde_json::Value;
@@ -223,26 +223,30 @@ impl Toolbox {
             }
             Some(id) => id,
             None => {
-                let id = self.start_terminal_session(call.start.clone(), store, waiting).await?;
-                self.terminal_sessions.add(owner, call.name.clone(), id);
+                let (id, tie) = self.start_terminal_session(call.start.clone(), store, waiting).await?;
+                self.terminal_sessions.add(owner, call.name.clone(), id, tie);
                 id
             }
         };
-        terminal_sessions::check_prompt(&self.terminals, store, &call.name, id).await.map_err(failed)?;
-        let mut answer = self.jobs_answer(call.typing(id), waiting).await?;
+        let terminal = terminal_sessions::at_prompt(&self.terminals, store, &call.name, id).await.map_err(failed)?;
+        // A cancelled call drops this future, and with it the command.
+        let command = CommandAtPrompt::new(terminal, self.engine.grace());
+        let answer = self.jobs_answer(call.typing(id), waiting).await;
+        command.leave();
+        let mut answer = answer?;
         for notice in &call.notices {
             answer.text = format!("[{notice}]\n{}", answer.text);
         }
         Ok(answer.redact(&self.engine.redactor()))
     }
 
-    /// Starts the shell of a session with a terminal, and waits for its prompt. Returns the id of its job.
+    /// Starts the shell of a session with a terminal, and waits for its prompt. Returns the id of its job, which ends with the tie.
     async fn start_terminal_session(
         &self,
         start: Request,
         store: &Arc<JobStore>,
         waiting: &mut WaitingCaller,
-    ) -> Result<u64, Failure> {
+    ) -> Result<(u64, JobTie), Failure> {
         let caller = self.engine_caller(WaitMode::InBackground, None, waiting);
         let (engine, _) = self.latest_engine();
         let reply = Box::pin(engine.call(start, caller)).await.map_err(|error| Failure::failed(&error))?;
@@ -251,10 +255,11 @@ impl Toolbox {
             Reply::Refused(refusal) => return Err(Failure::new("refused", refusal_text(&refusal))),
             other => return Err(Failure::new("failed", format!("the shell did not become a job: {other:?}"))),
         };
+        let tie = store.tie(id).await.map_err(|error| Failure::failed(&error))?;
         let terminal = self.terminals.attend(store, id).await.map_err(|error| Failure::failed(&error))?;
         let (prompt, redactor) = (TerminalUntil::Input, self.engine.redactor());
         let shown = terminal_calls::look(&terminal, Some(&prompt), SETTLE_WAIT, false, &redactor).await;
-        shown.map(|_| id).map_err(|text| Failure::new("failed", text))
+        shown.map(|_| (id, tie)).map_err(|text| Failure::new("failed", text))
     }
 
     fn owner(&self, waiting: &WaitingCaller) -> Owner {

@@ -350,6 +350,11 @@ impl Engine {
         all.find(|(variable, _)| variable == name).map(|(_, value)| value.as_os_str())
     }
 
+    /// Time between `SIGTERM` and `SIGKILL` when a command is stopped.
+    pub fn grace(&self) -> Grace {
+        self.options.grace
+    }
+
     pub(crate) fn options(&self) -> &Options {
         &self.options
     }

@@ -117,13 +117,13 @@ pub use engine::{Engine, KeeperProgram, LeftoverPolicy, Options, Orphans, RunErr
 pub use environment::{EnvError, Environment, EnvironmentPolicy, Pattern, Withheld};
 pub use fixed_name::FixedName;
 pub use job_input::{JobInput, JobInputError, JobInputs};
+#[cfg(feature = "screens")]
+pub use jobs::{CommandAtPrompt, JobTerminal, ScreenUntil, TerminalError, WaitOver, shell_at};
 pub use jobs::{
     ControlError, CreateJobError, Follow, Followed, GetJobError, JobKind, JobLimits, JobRecord, JobState, JobStore,
-    JobText, ListJobsError, NewJob, NotAJob, Part as JobPart, RemoveJobError, SendError, Stop, TooManyJobs, Until,
-    job_id,
+    JobText, JobTie, ListJobsError, NewJob, NotAJob, Part as JobPart, RemoveJobError, SendError, Stop, TooManyJobs,
+    Until, job_id,
 };
-#[cfg(feature = "screens")]
-pub use jobs::{JobTerminal, ScreenUntil, TerminalError, WaitOver, shell_at};
 pub use judge_threads::JUDGE_THREAD;
 pub use link::{Ended, Handover, Link, OutputHandover};
 pub use outcome::{CondensedOutput, CutOff, Direction, LeftBehind, Leftover, Outcome, Output, Truncation};

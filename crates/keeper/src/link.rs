@@ -21,6 +21,8 @@ pub(crate) struct EngineLink {
     owes_hello: bool,
     /// The client's part in answering the queries that programs send to the job's terminal.
     pub(crate) answering: Answering,
+    /// The job ends with this connection.
+    pub(crate) owns_job: bool,
 }
 
 /// A client's part in answering for a terminal.
@@ -52,6 +54,7 @@ impl EngineLink {
             engine: Hello::UNSAID,
             owes_hello: false,
             answering: Answering::No,
+            owns_job: false,
         }
     }
 

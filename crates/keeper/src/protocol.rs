@@ -91,6 +91,8 @@ pub enum Order {
         /// hangs up, the next one gets [`Report::Terminal`] again.
         answers: bool,
     },
+    /// Stop the job when this connection ends: its owner is gone then.
+    EndWithClient,
     /// Change the size of the terminal, and write the change down if the command is a job.
     Resize {
         /// The number of columns.

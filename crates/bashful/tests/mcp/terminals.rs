@@ -1,6 +1,7 @@
 //! Real programs at a terminal, used by a model through the server alone.
 
-use bashful_testkit::{Home, clients};
+use bashful_testkit::{Home, clients, eventually};
+use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use super::server::{Server, text};
@@ -324,4 +325,45 @@ fn a_session_with_a_terminal_keeps_its_shell_and_shows_exit_codes() {
     assert!(shown.contains("\ngone\n"), "{shown}");
     in_session(&mut server, "exit");
     ends_well(server, &home);
+}
+
+/// A command that leaves a process in a session of its own and goes on, and announces both by a file.
+const STAYS: &str = "(setsid sleep 777 &); touch runs; sleep 778";
+
+/// Types [`STAYS`] in the session `work`, and waits until it runs. The session has a process of an earlier command, too.
+fn with_command_under_way(home: &Home) -> Server {
+    let mut server = Server::greeted(home, &[], &[]);
+    in_session(&mut server, "word=kept; sleep 776 &");
+    server.begin("call", &json!({ "command": STAYS, "session": "work", "pty": true, "timeout": 300 }));
+    home.wait_for("runs");
+    server
+}
+
+#[test]
+fn a_cancelled_command_of_a_session_with_a_terminal_ends_and_the_shell_stays() {
+    let home = home();
+    let mut server = with_command_under_way(&home);
+    server.tell("notifications/cancelled", &json!({ "requestId": "call" }));
+    let ended = || !home.survivors().iter().any(|process| process.contains("777") || process.contains("778"));
+    assert!(eventually(ended), "{:?}", home.survivors());
+    let (_, shown) = in_session(&mut server, "echo \"still $word\"; jobs");
+    assert!(shown.contains("\nstill kept\n") && shown.contains("Running"), "an earlier command goes on: {shown}");
+    in_session(&mut server, "kill %1; exit");
+    ends_well(server, &home);
+}
+
+#[test]
+fn a_session_with_a_terminal_ends_with_its_client_and_with_its_server() {
+    let home = home();
+    let mut server = with_command_under_way(&home);
+    server.close();
+    server.end();
+    home.check_nothing_survives();
+    for signal in [Signal::TERM, Signal::KILL] {
+        std::fs::remove_file(home.path().join("runs")).expect("it was there");
+        let mut server = with_command_under_way(&home);
+        server.signal(signal);
+        server.end();
+        home.check_nothing_survives();
+    }
 }

@@ -48,6 +48,10 @@ pub enum Stop {
     Signal(u8),
 }
 
+/// A connection on which a job depends; see [`JobStore::tie`].
+#[derive(Debug)]
+pub struct JobTie(#[expect(dead_code, reason = "it is only held")] Connection);
+
 /// Error: an order that did not reach a job.
 #[derive(Debug, Error)]
 #[non_exhaustive]
@@ -129,6 +133,14 @@ impl JobStore {
             Stop::Signal(number) => Order::Signal(number),
         };
         self.send_order(id, &order).await
+    }
+
+    /// Makes a job depend on this program, which stops it by dropping the tie, or by its own end.
+    pub async fn tie(&self, id: u64) -> Result<JobTie, ControlError> {
+        self.get_live(id)?;
+        let mut link = self.connect(id).map_err(|source| ControlError::Unreachable { id, source })?;
+        self.await_answer(id, &mut link, &Order::EndWithClient).await?;
+        Ok(JobTie(link))
     }
 
     /// Waits until a job is over, which is the end of its shell. A dropped future changes nothing.
@@ -220,7 +232,7 @@ impl JobStore {
         let give_up = Instant::now() + Duration::from_secs(2);
         loop {
             match self.connect(id) {
-                Ok(link) => return self.send_and_await_answer(id, link, order).await,
+                Ok(mut link) => return self.await_answer(id, &mut link, order).await,
                 Err(error) if Instant::now() > give_up => {
                     return if self.signal_keeper(id, order).await { Ok(()) } else { Err(unreachable(error)) };
                 }
@@ -251,7 +263,7 @@ impl JobStore {
 
     /// Sends an order, and waits until the keeper has read it. A keeper that was stopped, perhaps by its own job, is
     /// woken.
-    async fn send_and_await_answer(&self, id: u64, mut link: Connection, order: &Order) -> Result<(), ControlError> {
+    async fn await_answer(&self, id: u64, link: &mut Connection, order: &Order) -> Result<(), ControlError> {
         let unreachable = |source| ControlError::Unreachable { id, source };
         link.send(&[order], &[]).await.map_err(unreachable)?;
         for _ in 0..2 {

@@ -25,14 +25,14 @@ mod sweep;
 mod terminal;
 mod text;
 
-pub use control::{ControlError, SendError, Stop};
+pub use control::{ControlError, JobTie, SendError, Stop};
 pub use follow::{Follow, Followed, Until};
 pub use record::{JobKind, JobRecord, JobState, NotAJob, job_id};
 pub use store::{CreateJobError, GetJobError, JobLimits, JobStore, ListJobsError, RemoveJobError, TooManyJobs};
 #[cfg(feature = "screens")]
 pub(crate) use terminal::RunLines;
 #[cfg(feature = "screens")]
-pub use terminal::{JobTerminal, ScreenUntil, TerminalError, WaitOver, shell_at};
+pub use terminal::{CommandAtPrompt, JobTerminal, ScreenUntil, TerminalError, WaitOver, shell_at};
 pub use text::{JobText, Part};
 
 pub(crate) use record::{STDERR, StderrFile};

@@ -442,7 +442,7 @@ impl JobStore {
     }
 
     /// The keeper of a job, by the process id in its mark; none if it has ended.
-    pub(super) fn keeper(&self, id: u64) -> Option<Process> {
+    pub(crate) fn keeper(&self, id: u64) -> Option<Process> {
         let mark = plain::read_to_string(&self.mark(id)).ok()?;
         let (pid, began) = mark.trim_end().split_once(' ')?;
         let keeper = Process::read(Pid::from_raw(pid.parse().ok()?)?)?;

@@ -90,6 +90,7 @@ impl Order {
                 put_number(out, (*columns).into());
                 put_number(out, (*rows).into());
             }
+            Self::EndWithClient => out.push(19),
         });
     }
 
@@ -155,6 +156,7 @@ impl Order {
             16 => Self::HostTerminalRestored,
             17 => Self::AskTerminal { answers: from.byte()? == 1 },
             18 => Self::Resize { columns: from.u16()?, rows: from.u16()? },
+            19 => Self::EndWithClient,
             _ => return Err(Garbled),
         };
         from.end()?;

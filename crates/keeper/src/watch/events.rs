@@ -85,8 +85,9 @@ impl CommandWatch {
         while let Some(socket) = self.record.as_ref().and_then(Record::accept) {
             if self.clients.len() == MOST_CLIENTS {
                 // The oldest client is dropped. It can connect again, and a client that wants to stop the job gets
-                // through.
-                self.clients.remove(0);
+                // through. An owner cannot: the job would end.
+                let oldest = self.clients.iter().position(|client| !client.owns_job).unwrap_or(0);
+                self.clients.remove(oldest);
             }
             self.clients.push(EngineLink::new(socket));
         }
@@ -109,13 +110,17 @@ impl CommandWatch {
                     hand_out(self.terminal.as_ref(), client);
                     continue;
                 }
+                client.owns_job |= matches!(order, Order::EndWithClient);
                 orders.push(order);
                 client.send(&Report::Heard);
             }
         }
+        let mut events = Vec::new();
+        if self.clients.iter().any(|client| client.owns_job && client.is_gone()) {
+            events.push(Event::StopAsked(StopReason::EngineGone));
+        }
         self.clients.retain(|client| !client.is_gone());
         self.pass_on_answering();
-        let mut events = Vec::new();
         for order in orders {
             match order {
                 Order::Stop(why) => events.push(Event::StopAsked(why)),

@@ -1,6 +1,7 @@
 //! The terminal of a job: its screen, typing into it, and waiting for something to appear.
 
 mod attendant;
+mod command;
 mod sizes;
 mod typed;
 mod waiting;
@@ -17,6 +18,7 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 use attendant::{Answering, Attendant};
+pub use command::CommandAtPrompt;
 use sizes::Sizes;
 pub use typed::shell_at;
 pub(crate) use typed::{RunLines, TypedLines};

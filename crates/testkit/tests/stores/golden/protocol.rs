@@ -35,6 +35,7 @@ fn order_name(order: &Order) -> &'static str {
         Order::HostTerminalRestored => "host-terminal-restored",
         Order::AskTerminal { .. } => "ask-terminal",
         Order::Resize { .. } => "resize",
+        Order::EndWithClient => "end-with-client",
     }
 }
 
@@ -126,6 +127,7 @@ fn orders() -> Vec<Order> {
         Order::HostTerminalRestored,
         Order::AskTerminal { answers: true },
         Order::Resize { columns: 120, rows: 40 },
+        Order::EndWithClient,
     ];
     orders.extend(reasons);
     orders
