@@ -36,7 +36,7 @@ impl HandClient {
     /// A client with terminals, whose commands have little time.
     pub(crate) fn in_a_hurry() -> Self {
         let home = Home::new(BASHFUL);
-        let command = home.command(&["--config", &settings(&home), "acp"]);
+        let command = home.command(&["--config", &settings(&home, 5), "acp"]);
         Self::start(home, command, true)
     }
 

@@ -13,8 +13,8 @@ use serde_json::Value;
 
 use crate::BASHFUL;
 
-/// Settings in which a command has little time, and the user is asked about forced pushes.
-const SETTINGS: &str = "[lifetime]\ndefault_seconds = 5\n[guard]\nlevels = { \"git/force-push\" = \"ask\" }\n";
+/// Seconds for a command whose time is up. A client on a busy machine takes some of them to create a terminal.
+const A_WHILE: u32 = 12;
 
 /// A Node script of the clients, or one that uses them.
 fn node(home: &Home, script: PathBuf, args: &[&str]) -> Command {
@@ -27,9 +27,12 @@ fn node(home: &Home, script: PathBuf, args: &[&str]) -> Command {
     command
 }
 
-fn settings(home: &Home) -> String {
+/// The file with settings in which a command has so many seconds, and the user is asked about forced pushes.
+fn settings(home: &Home, seconds: u32) -> String {
     let file = home.path().join("settings.toml");
-    std::fs::write(&file, SETTINGS).expect("a file");
+    let text =
+        format!("[lifetime]\ndefault_seconds = {seconds}\n[guard]\nlevels = {{ \"git/force-push\" = \"ask\" }}\n");
+    std::fs::write(&file, text).expect("a file");
     file.display().to_string()
 }
 
@@ -38,7 +41,7 @@ fn check_sdk(way: &str) {
     let home = Home::new(BASHFUL);
     let sdk = clients().join("acp/node_modules/@agentclientprotocol/sdk/dist/v1/stable/acp.js");
     let script = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/agents/acp/sdk.mjs");
-    let (sdk, settings) = (sdk.display().to_string(), settings(&home));
+    let (sdk, settings) = (sdk.display().to_string(), settings(&home, A_WHILE));
     let directory = home.path().display().to_string();
     let output = node(&home, script, &[&sdk, BASHFUL, &settings, &directory, way]).output().expect("it runs");
     let said = [output.stdout, output.stderr].map(|said| String::from_utf8_lossy(&said).into_owned());
@@ -58,8 +61,8 @@ fn the_official_client_without_terminals_runs_commands_here() {
     check_sdk("here");
 }
 
-fn acpx(home: &Home, options: &[&str], prompt: &str) -> Command {
-    let agent = format!("{BASHFUL} --config {} acp", settings(home));
+fn acpx(home: &Home, seconds: u32, options: &[&str], prompt: &str) -> Command {
+    let agent = format!("{BASHFUL} --config {} acp", settings(home, seconds));
     let mut args = vec!["--agent", agent.as_str(), "--approve-all", "--format", "json"];
     args.extend(options);
     args.extend(["exec", prompt]);
@@ -69,8 +72,14 @@ fn acpx(home: &Home, options: &[&str], prompt: &str) -> Command {
 /// The messages that acpx prints for a prompt.
 #[track_caller]
 fn frames(options: &[&str], prompt: &str) -> Vec<Value> {
+    frames_within(120, options, prompt)
+}
+
+/// The same for a command that has so many seconds.
+#[track_caller]
+fn frames_within(seconds: u32, options: &[&str], prompt: &str) -> Vec<Value> {
     let home = Home::new(BASHFUL);
-    let output = acpx(&home, options, prompt).output().expect("it runs");
+    let output = acpx(&home, seconds, options, prompt).output().expect("it runs");
     let said = [output.stdout, output.stderr].map(|said| String::from_utf8_lossy(&said).into_owned());
     let frames: Vec<Value> = said[0].lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
     assert!(frames.len() > 3, "{}{}", said[0], said[1]);
@@ -110,7 +119,7 @@ fn acpx_tells_the_signal_that_killed_a_command() {
 
 #[test]
 fn acpx_is_told_to_kill_a_command_whose_time_is_up() {
-    let frames = frames(&[], "echo begun; exec sleep 1000");
+    let frames = frames_within(A_WHILE, &[], "echo begun; exec sleep 1000");
     let (last, reason) = ended(&frames);
     assert_eq!((&last["rawOutput"]["status"], reason), (&Value::from("timed_out"), "end_turn"));
     assert!(has_request(&frames, "terminal/kill"), "{frames:?}");
@@ -136,7 +145,7 @@ fn acpx_approves_what_the_guard_asks_about() {
 #[test]
 fn a_killed_client_takes_its_commands_along() {
     let home = Home::new(BASHFUL);
-    let mut command = acpx(&home, &["--no-terminal"], "\"$PUPPET\" hold & \"$PUPPET\" make ready hold");
+    let mut command = acpx(&home, 120, &["--no-terminal"], "\"$PUPPET\" hold & \"$PUPPET\" make ready hold");
     let mut child = command.spawn().expect("it runs");
     home.wait_for("ready");
     let pid = Pid::from_raw(child.id().cast_signed()).expect("a process");
