@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Instant;
 
 use agent_client_protocol::Client;
 use agent_client_protocol::v1::ConnectionTo;
@@ -45,8 +46,9 @@ impl Approver for PermissionForm {
             let call = ToolCallUpdate::new(self.call_id.clone(), fields);
             let request = RequestPermissionRequest::new(self.session_id.clone(), call, options);
             let _waiting = WaitingForClient::new(&self.waits);
+            let asked = Instant::now();
             match self.connection.send_request(request).block_task().await {
-                Ok(answer) => approval(&answer.outcome),
+                Ok(answer) => approval(&answer.outcome).after(asked.elapsed()),
                 Err(error) => Approval::Unavailable(format!("the client could not ask: {}", error_text(&error))),
             }
         })

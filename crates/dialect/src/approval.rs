@@ -10,14 +10,11 @@ use bashful_engine::{Approval, Approver, BoxFuture, Finding, Level, Plan, Redact
 
 use bashful_render::visible;
 
-/// Most lines of a script in a question: what fits on a screen. The findings are always shown.
-const LINES_SHOWN: usize = 20;
+/// Most lines of a question. A yes counts only for a script that was shown whole, and nobody reads more.
+const MOST_LINES: usize = 200;
 
-/// Most characters of one line in a question.
-const LINE_SHOWN: usize = 400;
-
-/// Longest script in bytes that a user is asked about. Nobody reads more before saying yes.
-const LONGEST_ASKED: usize = 64 * 1024;
+/// Most bytes of a question.
+const MOST_BYTES: usize = 16 * 1024;
 
 /// Longest script in bytes that the `bashful allow` line repeats.
 const REPEATED: usize = 200;
@@ -58,51 +55,38 @@ pub fn question(plan: &Plan, verdict: &Verdict) -> Result<Redacted, Approval> {
     if verdict.level() != Some(Level::Ask) {
         return Err(Approval::NotAsked);
     }
-    if plan.script.as_bytes().len() > LONGEST_ASKED {
+    let redactor = plan.redactor();
+    let text = question_text(plan, verdict, &redactor);
+    if text.len() > MOST_BYTES || text.lines().count() > MOST_LINES {
         return Err(Approval::Unavailable("it is too long to show in a question".to_owned()));
     }
-    let redactor = plan.redactor();
-    Ok(redactor.redact(question_text(plan, verdict, &redactor)))
+    Ok(redactor.redact(text))
 }
 
-/// The text of the question, before redaction.
+/// The text of the question, before redaction. The first line has the danger, because some clients show hardly more.
 fn question_text(plan: &Plan, verdict: &Verdict, redactor: &Redactor) -> String {
-    let script = String::from_utf8_lossy(plan.script.as_bytes()).into_owned();
-    let lines = |text: &str| {
-        let shown = redactor.redact(text);
-        let count = shown.lines().count();
-        // The mark before each line keeps a script from imitating other parts of the question.
-        let mut lines: Vec<String> =
-            shown.lines().take(LINES_SHOWN).map(|line| format!("  | {}", short(line))).collect();
-        lines.extend((count > LINES_SHOWN).then(|| format!("  … and {} more lines", count - LINES_SHOWN)));
-        lines.join("\n")
-    };
-    let findings: Vec<String> = verdict
+    let line = |text: &str| visible(redactor.redact(text).as_str());
+    let script = redactor.redact(String::from_utf8_lossy(plan.script.as_bytes()));
+    // The mark before each line keeps a script from imitating other parts of the question.
+    let script: Vec<String> = script.lines().map(|line| format!("  | {}", visible(line))).collect();
+    let directory = line(&plan.directory.to_string_lossy());
+    let findings: Vec<_> = verdict
         .refusals()
         .map(|finding| {
-            let place = script.get(finding.span.clone()).unwrap_or_default();
-            let place =
-                if script.lines().count() > LINES_SHOWN { format!("\n{}", lines(place)) } else { String::new() };
-            let message = finding.concern();
-            // The chain quotes the script, which may contain newlines.
-            let found = short(&redactor.redact(finding.chain.join(" → ")));
-            let found = if found.is_empty() { found } else { format!("\nfound: {found}") };
-            format!("{}: {message}{found}{place}", finding.rule)
+            // The last link is the command as it would run. It quotes the script, which may contain newlines.
+            let found = finding.chain.last().map(|command| format!("{}: ", line(command))).unwrap_or_default();
+            (format!("{found}{}", finding.concern().trim_end_matches('.')), &finding.rule)
         })
         .collect();
-    let directory = short(&redactor.redact(plan.directory.to_string_lossy()));
-    format!("May this run in {directory}?\n\n{}\n\n{}", lines(&script), findings.join("\n\n"))
-}
-
-/// One line, cut to [`LINE_SHOWN`] characters, with every invisible character escaped.
-fn short(line: &str) -> String {
-    let end = line.char_indices().nth(LINE_SHOWN).map_or(line.len(), |(end, _)| end);
-    let mut shown = visible(&line[..end]);
-    let more = line[end..].chars().count();
-    if more > 0 {
-        shown = format!("{shown}… and {more} more characters");
-    }
-    shown
+    let paragraphs: Vec<String> = findings
+        .iter()
+        .enumerate()
+        .map(|(at, (finding, rule))| match at {
+            0 => format!("{finding}. Run it? [{rule}]\nin {directory}\n\n{}", script.join("\n")),
+            _ => format!("also {finding}. [{rule}]"),
+        })
+        .collect();
+    paragraphs.join("\n\n")
 }
 
 /// A refused command as the caller gave it, before rewriting. The user allows exactly this.

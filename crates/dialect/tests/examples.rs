@@ -50,7 +50,7 @@ fn a_url_scheme_finds_files_and_nothing_else() {
 #[test]
 fn an_approval_counts_once() {
     let said = example("approval", "y\nn\n");
-    assert_eq!(said.matches("May this run in /?").count(), 2, "{said}");
+    assert_eq!(said.matches(" Run it? [git/force-push]\nin /\n").count(), 2, "{said}");
     assert!(said.contains("not a git repository") && said.contains("the user said no"), "{said}");
 }
 

@@ -6,6 +6,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use bashful_guard::{Guard, Level, Prelude, Verdict};
 use thiserror::Error;
@@ -153,6 +154,24 @@ pub enum Approval {
     Later,
     /// Nobody could be asked, for this reason.
     Unavailable(String),
+}
+
+/// A person does not read a question and answer it faster than this.
+const FASTEST_PERSON: Duration = Duration::from_millis(300);
+
+impl Approval {
+    /// The answer of a client that took so long. Some clients say no by themselves where they cannot ask anybody.
+    #[must_use]
+    pub fn after(self, elapsed: Duration) -> Self {
+        match self {
+            Self::Declined | Self::Dismissed if elapsed < FASTEST_PERSON => {
+                let milliseconds = elapsed.as_millis();
+                let why = format!("nobody was asked: the client said no by itself, after {milliseconds} ms");
+                Self::Unavailable(why)
+            }
+            answer => answer,
+        }
+    }
 }
 
 /// Error: a plan that may not run.

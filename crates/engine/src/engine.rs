@@ -534,7 +534,7 @@ impl Engine {
                 Err(refusal) => return Ok(Err(refusal)),
             };
             // The command may have waited for its turn.
-            began = Instant::now();
+            began = attached.session.as_ref().map_or_else(Instant::now, |entered| entered.began);
             attached
         } else {
             backend.start(&checked).await?

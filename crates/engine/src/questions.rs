@@ -122,8 +122,11 @@ impl Questions {
     pub fn attend(&self) -> io::Result<PersonPresence> {
         make_directory(&self.directory)?;
         let path = self.directory.join(format!("{}.{PERSON}", std::process::id()));
-        let file = plain::create(&path)?;
+        let draft = path.with_extension(DRAFT);
+        let file = plain::create(&draft)?;
         flock(&file, FlockOperation::NonBlockingLockExclusive)?;
+        // Only now: whoever finds it without a lock takes it for that of a dead program.
+        fs::rename(&draft, &path)?;
         Ok(PersonPresence { _file: file, path })
     }
 

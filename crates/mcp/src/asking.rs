@@ -139,6 +139,7 @@ impl Approver for Form {
             };
             let request = ServerRequest::ElicitRequest(form(question.into_string()));
             let options = PeerRequestOptions::with_timeout(self.patience);
+            let asked = Instant::now();
             let sent = self.peer.send_cancellable_request(request, options).await;
             let answer = match sent {
                 Ok(sent) => {
@@ -150,7 +151,7 @@ impl Approver for Form {
                 Err(error) => Err(error),
             };
             match answer {
-                Ok(ClientResult::ElicitResult(answer)) => approval(&answer),
+                Ok(ClientResult::ElicitResult(answer)) => approval(&answer).after(asked.elapsed()),
                 Ok(_) => Approval::Unavailable("the client answered something else".to_owned()),
                 Err(ServiceError::Timeout { .. }) => Approval::NoAnswer,
                 Err(error) => Approval::Unavailable(format!("the client could not ask: {error}")),

@@ -1,5 +1,7 @@
 //! Commands that have to be asked about: who is asked, and what becomes of each answer.
 
+use std::time::Duration;
+
 use bashful_testkit::Home;
 use serde_json::{Value, json};
 
@@ -34,19 +36,21 @@ fn ends(mut server: Server, home: &Home) {
 
 /// Checks the reply to a command for an answer of the client.
 #[track_caller]
-fn check(answer: &Value, expected: &str) {
+fn check(think: Duration, answer: &Value, expected: &str) {
     let home = home();
     let mut server = first_era(&home, &json!({ "elicitation": {} }), &[]);
     server.begin("call", &json!({ "command": COMMAND }));
     let asked = server.asked("elicitation/create");
     let (id, message) = (&asked["id"], asked["params"]["message"].as_str().expect("a text"));
-    assert!(message.contains("\n  | touch ran; git push --force 2>/dev/null; echo over\n"), "{message}");
+    assert!(message.contains("\n  | touch ran; git push --force 2>/dev/null; echo over"), "{message}");
     assert!(
-        message.contains("git/force-push: ") && message.contains(&format!("{}", home.path().display())),
+        message.starts_with("git push --force: ") && message.contains(" Run it? [git/force-push]\nin "),
         "{message}"
     );
     assert_eq!(asked["params"]["requestedSchema"], json!({ "type": "object", "properties": {} }));
     assert!(!has_run(&home), "not before the answer");
+    // A person takes some time.
+    std::thread::sleep(think);
     server.line(json!({ "jsonrpc": "2.0", "id": id, "result": answer }).to_string().as_bytes());
     let result = server.answer("call")["result"].clone();
     let said = text(&result);
@@ -60,9 +64,19 @@ fn check(answer: &Value, expected: &str) {
 
 #[test]
 fn a_client_of_the_first_era_asks_its_user() {
-    check(&json!({ "action": "accept", "content": {} }), "over\n");
-    check(&json!({ "action": "decline" }), "the user said no");
-    check(&json!({ "action": "cancel" }), "the user dismissed the question");
+    let think = Duration::from_millis(400);
+    check(think, &json!({ "action": "accept", "content": {} }), "over\n");
+    check(think, &json!({ "action": "decline" }), "the user said no");
+    check(think, &json!({ "action": "cancel" }), "the user dismissed the question");
+}
+
+#[test]
+fn a_client_that_says_no_by_itself_has_asked_nobody() {
+    for answer in ["decline", "cancel"] {
+        let said = "needs approval, but nobody was asked: the client said no by itself, after ";
+        check(Duration::ZERO, &json!({ "action": answer }), said);
+    }
+    check(Duration::ZERO, &json!({ "action": "accept", "content": {} }), "over\n");
 }
 
 #[test]
@@ -97,8 +111,8 @@ fn nothing_in_a_command_is_hidden_from_who_is_asked() {
     server.begin("call", &json!({ "command": command }));
     let asked = server.asked("elicitation/create");
     let message = asked["params"]["message"].as_str().expect("a text");
-    let shown = "  | git push -f #\\recho harmless \\u{202e}\\u{8}\\u{1b}[2K x";
-    assert!(message.contains(shown) && message.contains("x… and 35 more characters\n"), "{message}");
+    let shown = format!("  | git push -f #\\recho harmless \\u{{202e}}\\u{{8}}\\u{{1b}}[2K {}", "x".repeat(400));
+    assert!(message.contains(&shown), "nothing is cut: {message}");
     server
         .line(json!({ "jsonrpc": "2.0", "id": asked["id"], "result": { "action": "decline" } }).to_string().as_bytes());
     server.answer("call");
@@ -175,9 +189,9 @@ fn a_question_hides_what_is_withheld_and_shows_the_place_in_a_long_script() {
     let asked = server.asked("elicitation/create");
     let message = asked["params"]["message"].as_str().expect("a text");
     assert!(!message.contains("geheim") && !message.contains('\u{1b}'), "{message}");
-    let place = format!("May this run in {}/[withheld: MY_TOKEN]?\n", home.path().display());
-    assert!(message.starts_with(&place), "{message}");
-    assert!(message.contains("… and 12 more lines") && message.ends_with(&format!("\n  | {lie}")), "{message}");
+    let place = format!(" Run it? [git/force-push]\nin {}/[withheld: MY_TOKEN]\n\n  | true\n", home.path().display());
+    assert!(message.contains(&place), "{message}");
+    assert!(message.matches("\n  | true").count() == 30 && message.ends_with(&format!("\n  | {lie}")), "{message}");
     assert!(
         message.contains("harmless") && !message.contains("\nIt is"),
         "nothing passes for a part of the question: {message}"

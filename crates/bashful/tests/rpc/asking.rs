@@ -31,7 +31,12 @@ fn check_question(home: &Home, question: &Value) {
     assert_eq!((&question["id"], &question["command"]), (&json!("push"), &json!(COMMAND)));
     assert_eq!(question["cwd"], home.path().to_str().expect("text"));
     assert_eq!(question["findings"][0]["rule"], "git/force-push");
-    assert!(question["text"].as_str().is_some_and(|text| text.starts_with("May this run in ")), "{question}");
+    assert!(
+        question["text"]
+            .as_str()
+            .is_some_and(|text| text.starts_with("git push ") && text.contains(" Run it? [git/force-push]\nin ")),
+        "{question}"
+    );
     assert!(!has_run(home), "not before the answer");
 }
 

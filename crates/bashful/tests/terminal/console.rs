@@ -151,6 +151,9 @@ fn a_whole_visit() {
     terminal.resize(90, 25);
     let frame = || terminal.screen().lines().nth(1).map_or(0, |line| line.chars().count());
     assert!(eventually(|| frame() == 90), "{}", terminal.screen());
+    // Vim has drawn all of its 21 lines: a text, the rest of the page, and the line for commands.
+    let page = || terminal.screen().lines().filter(|line| line.starts_with("│~")).count();
+    assert!(eventually(|| page() == 19), "{}", terminal.screen());
     terminal.types(&["-l", ":set columns? lines?"]);
     terminal.types(&["Enter"]);
     terminal.shows("lines=21");
@@ -485,6 +488,11 @@ fn the_question_of_an_agent_is_answered_here_and_by_no_command() {
     std::fs::write(home.path().join("settings.toml"), settings).expect("a file");
     std::fs::write(home.path().join("forge.py"), FORGED).expect("a file");
     let terminal = open(&home, "--config settings.toml");
+    let attends = || {
+        let entries = std::fs::read_dir(home.state().join("questions")).into_iter().flatten().flatten();
+        entries.map(|entry| entry.path()).any(|path| path.extension().is_some_and(|extension| extension == "person"))
+    };
+    assert!(eventually(attends), "{}", terminal.screen());
     let mut agent = Agent::start(&home, &["--config", "settings.toml"]);
     agent.runs("git push --force nowhere");
     let screen = terminal.shows("The guard asks about a command of mcp (process");
@@ -492,7 +500,7 @@ fn the_question_of_an_agent_is_answered_here_and_by_no_command() {
     // A command connects, but reads nothing, and its answer does not count.
     let forged = home.run(&["run", "python3 forge.py"]);
     let said = String::from_utf8_lossy(&forged.stdout).into_owned();
-    assert!(said.starts_with("read ") && !said.contains("May this run"), "{said}");
+    assert!(said.starts_with("read ") && !said.contains("Run it?"), "{said}");
     terminal.shows("The guard asks about a command of mcp (process");
     terminal.shows(ANSWERABLE);
     terminal.types(&["M-y"]);

@@ -42,6 +42,8 @@ pub struct Entered {
     pub has_others: bool,
     /// Time that the command waited for its turn; none if the shell was free.
     pub waited: Option<Duration>,
+    /// A moment just before the command began. After a wait for its turn, it began a moment earlier.
+    pub began: Instant,
 }
 
 /// A session that was started.
@@ -70,7 +72,8 @@ impl Starter {
         let failed = |error| local::explain(plan, error);
         let directory = &at.place;
         let name = at.name.clone();
-        let mut entered = Entered { name, is_new: false, lost_before: None, has_others: false, waited: None };
+        let mut entered =
+            Entered { name, is_new: false, lost_before: None, has_others: false, waited: None, began: Instant::now() };
         let mut turn = SessionTurn { call: turn, by: turn_by, waits_since: None };
         let mut tries = 0;
         while tries < TRIES {
@@ -95,10 +98,13 @@ impl Starter {
             // The guard judged the command for that directory, and an earlier command may have left it.
             let expected = (!entered.is_new && at.moves_to.is_none()).then_some(plan.directory.as_path());
             let place = CommandPlace { at, moves_to, expected };
+            entered.began = Instant::now();
             let handed_over = hand_over(link, plan, place, store, &mut turn).await;
             match handed_over.inspect_err(|_| turn.call.note_thrown_out())? {
                 HandoverResult::Started(attached) => {
-                    entered.waited = turn.waits_since.map(|since| since.elapsed());
+                    if let Some(since) = turn.waits_since {
+                        (entered.waited, entered.began) = (Some(since.elapsed()), Instant::now());
+                    }
                     turn.call.give_up();
                     return Ok(attached.in_session(entered));
                 }

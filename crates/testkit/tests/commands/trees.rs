@@ -54,11 +54,11 @@ const KILLED: Exit = Exit::Signal(9);
 #[tokio::test]
 async fn a_silent_holder_of_the_pipe_does_not_hold_up_the_reply() {
     let place = Place::new(PUPPET);
-    let outcome = run(&place.engine(), r#""$PUPPET" hold & echo started; exit 7"#).await;
+    let outcome = run(&place.engine(), r#"(exec -a puppet "$PUPPET" hold) & echo started; exit 7"#).await;
     assert_eq!((outcome.end, output(&outcome).as_str()), (End::Own(Exit::Code(7)), "started\n"));
     let left = outcome.leftover.expect("the holder is named");
     assert_eq!(left.processes.len(), 1);
-    assert!(left.processes[0].command.ends_with("puppet hold"), "{left:?}");
+    assert_eq!(left.processes[0].command, "puppet hold", "{left:?}");
     assert_eq!(place.survivors().len(), 1);
     send(left.keeper.expect("a process keeps it"), Signal::TERM);
     place.check_nothing_survives();

@@ -143,11 +143,15 @@ async fn a_signal_reaches_every_process_and_does_nothing_else() {
 async fn what_a_job_leaves_behind_neither_holds_up_its_end_nor_is_forgotten() {
     let place = Place::new(PUPPET);
     let jobs = store(&place);
-    let job = start(&place, r#""$PUPPET" make holds hold & until [ -e holds ]; do sleep 0.01; done; exit 4"#).await;
+    let job = start(
+        &place,
+        r#"(exec -a puppet "$PUPPET" make holds hold) & until [ -e holds ]; do sleep 0.01; done; exit 4"#,
+    )
+    .await;
     let job = over(&jobs, job.id).await;
     let JobState::Left { end, processes, .. } = &job.state else { panic!("something is left: {job:?}") };
     assert_eq!((*end, processes.len()), (End::Own(Exit::Code(4)), 1));
-    assert!(processes[0].command.ends_with("puppet make holds hold"), "{processes:?}");
+    assert_eq!(processes[0].command, "puppet make holds hold");
     assert!(matches!(jobs.remove(job.id), Err(RemoveJobError::Live { .. })));
     jobs.stop(job.id, Stop::Ask).await.expect("its keeper is told");
     let job = gone(&jobs, job.id).await;

@@ -87,17 +87,15 @@ async fn add_jobs(records: &mut Records) {
     jobs.stop(running.id, Stop::Ask).await.expect("its keeper is told");
     timeout(WIDE, jobs.wait_until_gone(running.id)).await.expect("it ends").expect("a record");
     records.add("jobs/1/status.json of a job that was stopped", Path::new("jobs/1/status.json"));
-    let leaves = r#"head -c 300000 /dev/zero; (setsid "$PUPPET" hold &); exit 4"#;
+    // By a short name: a long path would be cut.
+    let leaves = r#"ln -s "$PUPPET" puppet; head -c 300000 /dev/zero; (PATH=.:$PATH setsid puppet hold &); exit 4"#;
     let left = engine.started_job(request(leaves)).await.expect("it starts");
     timeout(WIDE, jobs.wait(left.id)).await.expect("it ends").expect("a record");
     assert!(eventually(|| records.place.path().join("jobs/2/output.gap").exists()));
     let status = records.place.path().join("jobs/2/status.json");
     let says_left = || std::fs::read_to_string(&status).is_ok_and(|text| text.contains("\"left_count\": 1"));
     assert!(eventually(says_left), "one is left");
-    let puppet = Regex::new(r#"("command": )"[^"]*puppet"#).expect("a pattern");
-    let text = puppet.replace_all(&std::fs::read_to_string(&status).expect("it is there"), "$1\"puppet").into_owned();
-    std::fs::write(records.place.path().join("left.json"), text).expect("a copy");
-    records.add("jobs/2/status.json of a job that has left something", Path::new("left.json"));
+    records.add("jobs/2/status.json of a job that has left something", Path::new("jobs/2/status.json"));
     jobs.stop(left.id, Stop::Ask).await.expect("its keeper is told");
     timeout(WIDE, jobs.wait_until_gone(left.id)).await.expect("it ends").expect("a record");
     records.add("jobs/2/status.json of a job that ended by itself", Path::new("jobs/2/status.json"));
