@@ -86,7 +86,7 @@ async fn a_keeper_that_was_stopped_in_the_reserve_goes_on_when_it_is_needed() {
 async fn what_a_command_has_changed_about_its_keeper_no_other_inherits() {
     let (_place, engine) = place();
     let before = text(&engine, "nice; ulimit -Sn").await;
-    for change in ["renice -n 7 -p $PPID", "prlimit --pid $PPID --nofile=77:77"] {
+    for change in ["renice -n 19 -p $PPID", "prlimit --pid $PPID --nofile=77:77"] {
         let first = keeper(&engine).await;
         let outcome = finished(reply(&engine, &format!("{change} >&2")).await);
         assert_eq!(outcome.end, End::Own(Exit::Code(0)), "{change}");
