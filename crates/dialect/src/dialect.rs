@@ -38,6 +38,11 @@ pub(crate) trait Shape: fmt::Debug + Sync {
     /// Parses the arguments of a tool; none if the dialect has no such tool.
     fn parse(&self, tool: &str, arguments: Value, limits: &Limits) -> Option<Result<Call, ArgumentError>>;
 
+    /// The arguments by their names in this dialect, and notices about those that were taken from another one.
+    fn translate(&self, _tool: &str, arguments: Value) -> (Value, Vec<&'static str>) {
+        (arguments, Vec::new())
+    }
+
     /// The arguments that its `bash` lacks.
     fn lacks(&self) -> &'static [BashArgument];
 

@@ -55,6 +55,8 @@ pub struct Toolbox {
     pub no_state: Option<String>,
     no_state_was_told: Arc<AtomicBool>,
     client_limits_were_told: Arc<AtomicBool>,
+    /// Notices about arguments in the habit of other agents that a reply has had.
+    told_habits: Arc<Mutex<HashSet<&'static str>>>,
     /// Receives one record for each command.
     pub log: Option<Arc<dyn CommandLog>>,
     /// Redirects commands to better tools, before the guard judges them.
@@ -92,6 +94,7 @@ impl Toolbox {
             no_state: None,
             no_state_was_told: Arc::default(),
             client_limits_were_told: Arc::default(),
+            told_habits: Arc::default(),
             log: None,
             interceptor: None,
             shell_settings: None,
@@ -149,8 +152,14 @@ impl Toolbox {
 
     /// Calls a tool. A call that fails has an answer too. Dropping the future stops the command, unless it has become a job.
     pub async fn call(&self, tool: &str, arguments: Value, caller: ToolCaller) -> Result<Answer, UnknownTool> {
+        let (arguments, mut habits) = self.dialect.0.translate(tool, arguments);
         let parsed = self.dialect.0.parse(tool, arguments, &self.limits);
-        let call = parsed.ok_or_else(|| UnknownTool { name: tool.to_owned() })?;
+        let mut call = parsed.ok_or_else(|| UnknownTool { name: tool.to_owned() })?;
+        // Once is enough for a model to learn.
+        habits.retain(|habit| locked(&self.told_habits).insert(*habit));
+        if let Ok(Call::Run(run)) = &mut call {
+            run.notices.extend(habits.into_iter().map(str::to_owned));
+        }
         Ok(self.answer(call, caller).await)
     }
 
@@ -507,7 +516,7 @@ impl Drop for BusyConnection {
     }
 }
 
-fn locked(names: &Mutex<HashSet<String>>) -> MutexGuard<'_, HashSet<String>> {
+fn locked<T: Eq + std::hash::Hash>(names: &Mutex<HashSet<T>>) -> MutexGuard<'_, HashSet<T>> {
     // Every change of the set is a single call, so a panic elsewhere leaves it whole.
     names.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -140,7 +140,7 @@ fn what_is_not_there_is_refused_by_its_name() {
     assert_eq!(server.ask("no/such/method", &json!({}))["error"]["code"], -32601);
     for (arguments, part) in [
         (json!({ "command": "true", "timout": 3 }), "unknown field `timout`"),
-        (json!({ "command": ["true"] }), "`command`: invalid type: sequence"),
+        (json!({ "command": [7] }), "`command`: invalid type: sequence"),
         (json!({ "command": "true", "timeout": "soon" }), "`timeout`: invalid type: string"),
         (json!({}), "missing field `command`"),
     ] {
@@ -152,6 +152,24 @@ fn what_is_not_there_is_refused_by_its_name() {
         let answer = server.ask("tools/call", &params);
         assert!(answer["error"]["code"].is_i64(), "{answer}");
     }
+    ends_well(server, &home);
+}
+
+#[test]
+fn arguments_in_the_habit_of_other_agents_are_taken_and_told_once() {
+    let home = home();
+    let mut server = Server::greeted(&home, &[], &[]);
+    let list = server.ask("tools/list", &json!({}))["result"]["tools"].clone();
+    for tool in list.as_array().expect("tools") {
+        assert!(tool["inputSchema"]["additionalProperties"].is_null(), "a client would refuse them: {tool}");
+    }
+    let given = json!({ "cmd": "pwd", "workdir": "/usr", "timeout": "20", "description": "Say where" });
+    let first = server.call("bash", &given);
+    assert_eq!(text(&first), "/usr\n[`cmd` is `command` here]\n[`workdir` is `cwd` here]");
+    assert_eq!(text(&server.call("bash", &given)), "/usr\n");
+    let job = server.call("bash", &json!({ "command": "true", "run_in_background": true }));
+    assert!(text(&job).contains("job"), "{job}");
+    server.call("job", &json!({ "action": "wait", "ids": [1] }));
     ends_well(server, &home);
 }
 

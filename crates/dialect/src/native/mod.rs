@@ -1,6 +1,7 @@
 //! The native dialect: `bash` with modes and sessions, and `job`.
 
 mod arguments;
+mod habits;
 mod replies;
 
 use bashful_engine::{JobRecord, ShownSoFar};
@@ -64,6 +65,10 @@ impl Shape for Native {
             "job" => Some(arguments::job(arguments)),
             _ => None,
         }
+    }
+
+    fn translate(&self, tool: &str, arguments: Value) -> (Value, Vec<&'static str>) {
+        if tool == "bash" { habits::translate(arguments) } else { (arguments, Vec::new()) }
     }
 
     fn lacks(&self) -> &'static [BashArgument] {
