@@ -94,6 +94,8 @@ pub(crate) struct RunCall {
     pub(crate) wait_mode: WaitMode,
     /// The requested timeout in seconds, if it was out of range.
     pub(crate) clamped_from: Option<f64>,
+    /// The call named no timeout.
+    pub(crate) has_usual_lifetime: bool,
     pub(crate) notices: Vec<String>,
 }
 

@@ -174,6 +174,8 @@ pub(crate) struct CallFacts {
     pub(crate) lifetime: Lifetime,
     /// The requested timeout in seconds, if it was out of range.
     pub(crate) clamped_from: Option<f64>,
+    /// The call named no timeout.
+    pub(crate) has_usual_lifetime: bool,
     pub(crate) notices: Vec<String>,
     pub(crate) has_terminal: bool,
 }
@@ -182,7 +184,8 @@ impl CallFacts {
     pub(crate) fn new(call: RunCall, lifetime: Lifetime, notices: Vec<Redacted>) -> Self {
         let has_terminal = call.request.streams.terminal().is_some();
         let notices = call.notices.into_iter().chain(notices.into_iter().map(Redacted::into_string));
-        Self { lifetime, clamped_from: call.clamped_from, notices: notices.collect(), has_terminal }
+        let RunCall { clamped_from, has_usual_lifetime, .. } = call;
+        Self { lifetime, clamped_from, has_usual_lifetime, notices: notices.collect(), has_terminal }
     }
 }
 

@@ -46,7 +46,7 @@ mod tests {
         assert_eq!(before, Inherited::read().expect("this is Linux"));
         // On Linux, niceness belongs to a thread, so no other test sees this.
         let nicer = std::thread::spawn(|| {
-            rustix::process::setpriority_process(None, 7).expect("anybody may be nicer");
+            rustix::process::setpriority_process(None, 19).expect("anybody may be nicer");
             Inherited::read().expect("this is Linux")
         });
         assert_ne!(before, nicer.join().expect("it ends"));

@@ -174,6 +174,17 @@ fn arguments_in_the_habit_of_other_agents_are_taken_and_told_once() {
 }
 
 #[test]
+fn a_command_that_ran_into_the_usual_limit_is_told_how_to_get_more_time() {
+    let home = home();
+    let mut server = Server::greeted(&home, &[], &[("BASHFUL_LIFETIME_DEFAULT_SECONDS", "1")]);
+    let result = server.call("bash", &json!({ "command": "echo begun; sleep 1000" }));
+    let expected = "[command timed out after 1s]\nbegun\n\
+                    [for more time: `timeout` (up to 3600), or mode \"slow\" or \"background\"]";
+    assert_eq!(text(&result), expected);
+    ends_well(server, &home);
+}
+
+#[test]
 fn a_script_of_16_mebibytes_is_run_and_a_longer_one_refused() {
     let home = home();
     // The guard judges no more than a mebibyte.

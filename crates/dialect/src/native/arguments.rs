@@ -139,6 +139,7 @@ pub(crate) fn bash(args: BashCall, limits: &Limits) -> Result<Call, ArgumentErro
         BashMode::Slow => (limits.slow, MOST_SECONDS),
         BashMode::Background => (limits.background, MOST_IN_BACKGROUND),
     };
+    let has_usual_lifetime = args.timeout.is_none();
     let clamped = args.timeout.map(|asked| clamp_timeout(asked, most));
     request.lifetime = Some(clamped.as_ref().map_or(usual, |clamped| clamped.lifetime));
     notices.extend(clamped.and_then(|clamped| clamped.notice));
@@ -177,7 +178,7 @@ pub(crate) fn bash(args: BashCall, limits: &Limits) -> Result<Call, ArgumentErro
         }
     }
     let wait_mode = if mode == BashMode::Background { WaitMode::InBackground } else { WaitMode::WithPatience };
-    Ok(Call::Run(Box::new(RunCall { request, wait_mode, clamped_from: None, notices })))
+    Ok(Call::Run(Box::new(RunCall { request, wait_mode, clamped_from: None, has_usual_lifetime, notices })))
 }
 
 /// Parses the arguments of `job`.

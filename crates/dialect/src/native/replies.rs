@@ -1,10 +1,10 @@
 //! Replies of `bash` and `job`.
 
-use bashful_engine::{Budget, End, JobRecord, JobState, Output, ShownSoFar};
+use bashful_engine::{Budget, End, JobRecord, JobState, Output, ShownSoFar, StopReason};
 use serde_json::{Value, json};
 
 use crate::answer::RawAnswer;
-use crate::arguments::JobsCall;
+use crate::arguments::{JobsCall, MOST_SECONDS};
 use crate::compose::{Draft, fitting, lines};
 use crate::dialect::{CallFacts, EndedCommand};
 use crate::facts::{self, structured};
@@ -25,6 +25,10 @@ pub(crate) fn ended(ended: &EndedCommand<'_>) -> RawAnswer {
     notices.extend(text::session_notices(outcome));
     notices.extend(text::withheld_notice(outcome));
     notices.extend(outcome.cut_off.as_ref().map(text::cut_off));
+    // A call that named its timeout knows of it.
+    if call.has_usual_lifetime && matches!(outcome.end, End::Stopped { why: StopReason::TimeUp, .. }) {
+        notices.push(format!("for more time: `timeout` (up to {MOST_SECONDS}), or mode \"slow\" or \"background\""));
+    }
     let outputs = [Some(&outcome.output), outcome.stderr.as_ref()].into_iter().flatten();
     notices.extend(outputs.clone().flat_map(text::output_notices));
     let leftover = outcome.leftover.as_ref().map(|left| text::leftover(left, Reader::Tools));

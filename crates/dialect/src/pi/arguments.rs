@@ -89,7 +89,7 @@ pub(crate) fn bash(args: BashCall, limits: &Limits) -> Result<Call, ArgumentErro
     if args.pty != BashTerminal::None && !in_background {
         request.streams = Streams::Terminal(TerminalRequest { unattended: true, ..TerminalRequest::default() });
     }
-    Ok(Call::Run(Box::new(RunCall { request, wait_mode, clamped_from, notices })))
+    Ok(Call::Run(Box::new(RunCall { request, wait_mode, clamped_from, has_usual_lifetime: false, notices })))
 }
 
 /// Parses the arguments of `job`.

@@ -103,7 +103,13 @@ impl Shape for Plain {
         request.lifetime = Some(limits.default);
         request.streams = Streams::Split;
         request.window = Some(Window::head(SHOWN));
-        let call = RunCall { request, wait_mode: WaitMode::ToEnd, clamped_from: None, notices: Vec::new() };
+        let call = RunCall {
+            request,
+            wait_mode: WaitMode::ToEnd,
+            clamped_from: None,
+            has_usual_lifetime: true,
+            notices: Vec::new(),
+        };
         Ok(Call::Run(Box::new(call)))
     }
 
