@@ -158,7 +158,10 @@ fn the_settings_may_send_every_long_command_to_the_background() {
     let mut command = home.command(&["run", "--json", "echo hi; sleep 1000"]);
     command.env("BASHFUL_JOBS_AUTO", "true").env("BASHFUL_JOBS_AUTO_AFTER_SECONDS", "0.2");
     let facts: Value = serde_json::from_slice(&command.output().expect("it runs").stdout).expect("JSON");
-    assert_eq!((&facts["status"], &facts["output"]), (&Value::from("running"), &Value::from("hi\n")));
+    assert_eq!(facts["status"], "running");
+    // On a busy machine it has not written anything by then.
+    assert!(["", "hi\n"].contains(&facts["output"].as_str().expect("text")), "{facts}");
+    assert!(eventually(|| output_of(&home, "1").starts_with("hi\n")), "{facts}");
     check(&home, &["kill", "1"], "", "[job 1: cancelled]\n", 0);
 }
 
