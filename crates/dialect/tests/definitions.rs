@@ -45,7 +45,8 @@ fn schemas_hold_nothing_that_some_clients_refuse() {
                 assert!(fields.get("type").is_none_or(|kind| kind != "array") || fields.contains_key("items"));
             });
         }
-        assert_eq!(tool.input["additionalProperties"], false, "{}", tool.name);
+        // A client that refuses an unknown argument by itself would keep those in the habit of other agents from `native`.
+        assert!(tool.input.get("additionalProperties").is_none_or(|allowed| allowed == false), "{}", tool.name);
     }
 }
 

@@ -134,6 +134,8 @@ class User:
 
     async def ask(self, context, params):
         self.questions.append(params)
+        # Longer than a client takes that answers by itself.
+        await asyncio.sleep(0.4)
         return ElicitResult(action=self.answer, content={} if self.answer == "accept" else None)
 
     async def hear(self, message):
