@@ -152,13 +152,18 @@ impl Toolbox {
 
     /// Calls a tool. A call that fails has an answer too. Dropping the future stops the command, unless it has become a job.
     pub async fn call(&self, tool: &str, arguments: Value, caller: ToolCaller) -> Result<Answer, UnknownTool> {
-        let (arguments, mut habits) = self.dialect.0.translate(tool, arguments);
+        let (arguments, habits) = self.dialect.0.translate(tool, arguments);
         let parsed = self.dialect.0.parse(tool, arguments, &self.limits);
         let mut call = parsed.ok_or_else(|| UnknownTool { name: tool.to_owned() })?;
-        // Once is enough for a model to learn.
-        habits.retain(|habit| locked(&self.told_habits).insert(*habit));
-        if let Ok(Call::Run(run)) = &mut call {
-            run.notices.extend(habits.into_iter().map(str::to_owned));
+        let notices = match &mut call {
+            Ok(Call::Run(run)) => Some(&mut run.notices),
+            Ok(Call::TerminalSession(typed)) => Some(&mut typed.notices),
+            _ => None,
+        };
+        if let Some(notices) = notices {
+            // Once is enough for a model to learn.
+            let untold = habits.into_iter().filter(|habit| locked(&self.told_habits).insert(*habit));
+            notices.extend(untold.map(str::to_owned));
         }
         Ok(self.answer(call, caller).await)
     }
@@ -239,7 +244,7 @@ impl Toolbox {
         };
         let terminal = terminal_sessions::at_prompt(&self.terminals, store, &call.name, id).await.map_err(failed)?;
         // A cancelled call drops this future, and with it the command.
-        let command = CommandAtPrompt::new(terminal, self.engine.grace());
+        let command = CommandAtPrompt::new(terminal, self.engine.grace()).await;
         let answer = self.jobs_answer(call.typing(id), waiting).await;
         command.leave();
         let mut answer = answer?;

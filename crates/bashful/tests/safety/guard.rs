@@ -222,6 +222,11 @@ fn lines_for_a_shell_are_judged_behind_those_before_them_and_logged() {
         ])
     );
     assert!(text(&home.run(&["log"]).stdout).contains("jobs sent to job 1"));
+    // A job without an open input gets nothing, and the log does not say otherwise.
+    assert!(home.run(&["run", "--mode", "background", "bash; sleep 1000"]).status.success());
+    send("3", "echo lost", false);
+    assert!(!text(&home.run(&["log"]).stdout).contains("echo lost"));
+    home.run(&["jobs", "kill", "3"]);
     home.run(&["jobs", "kill", "1", "2"]);
 }
 

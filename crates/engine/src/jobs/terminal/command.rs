@@ -31,8 +31,10 @@ pub struct CommandAtPrompt {
 }
 
 impl CommandAtPrompt {
-    /// Begins before the command is typed.
-    pub fn new(terminal: Arc<JobTerminal>, grace: Grace) -> Self {
+    /// Begins before the command is typed. Waits until an earlier command that is being stopped is gone: the stop would take this one
+    /// for a part of it.
+    pub async fn new(terminal: Arc<JobTerminal>, grace: Grace) -> Self {
+        drop(terminal.stopping.lock().await);
         let spared = processes(&terminal);
         Self { terminal: Some(terminal), spared, grace }
     }
@@ -49,7 +51,11 @@ impl Drop for CommandAtPrompt {
         let (spared, grace) = (std::mem::take(&mut self.spared), self.grace);
         // Without a runtime the program ends, and the shell with it.
         if let Ok(runtime) = Handle::try_current() {
-            runtime.spawn(async move { stop(&terminal, &spared, grace).await });
+            let held = Arc::clone(&terminal.stopping).try_lock_owned();
+            runtime.spawn(async move {
+                stop(&terminal, &spared, grace).await;
+                drop(held);
+            });
         }
     }
 }

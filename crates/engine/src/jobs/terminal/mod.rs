@@ -44,6 +44,8 @@ pub struct JobTerminal {
     shared: Arc<Shared>,
     progress: watch::Receiver<Progress>,
     typed: Mutex<TypedLines>,
+    /// Held while a command at the prompt is being stopped.
+    stopping: Arc<tokio::sync::Mutex<()>>,
     /// The last time that something was typed.
     typed_at: Mutex<Option<Instant>>,
     attendant: JoinHandle<()>,
@@ -147,6 +149,7 @@ impl JobStore {
             shared,
             progress,
             typed: Mutex::default(),
+            stopping: Arc::default(),
             typed_at: Mutex::new(None),
             attendant: tokio::spawn(attendant.run()),
         })
