@@ -27,7 +27,7 @@ pub(crate) fn main(args: &ExplainArgs, file: Option<&Path>) -> Result<Exit, Box<
     engine.recall_snapshot();
     let purpose = if args.command.mode() == Mode::Background { RewriteFor::Job } else { RewriteFor::Reply };
     let rewritten = engine.rewrite(request, purpose)?;
-    notices.extend(rewritten.notices);
+    notices.extend(rewritten.remarks().map(str::to_owned));
     let plan = engine.plan(rewritten.request)?;
     let verdict = engine.verdict(&plan);
     let redactor = engine.redactor_for(&plan);

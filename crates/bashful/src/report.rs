@@ -31,9 +31,9 @@ pub(crate) struct Report<'a> {
 impl Report<'_> {
     /// Prints the reply to a command that has ended, and returns the exit code.
     pub(crate) fn finished(mut self, finished: Finished, interrupted: Option<u8>) -> Result<Exit, PrintError> {
-        let Finished { outcome, directory, lifetime, notices, redactor, .. } = finished;
+        let Finished { outcome, directory, lifetime, explanations, notices, redactor, .. } = finished;
         let shown = self.shown(&outcome.output, outcome.stderr.as_ref());
-        self.add(notices);
+        self.add(explanations.into_iter().map(|(_, text)| text).chain(notices));
         self.notices.extend(text::session_notices(&outcome));
         self.notices.extend(text::withheld_notice(&outcome));
         self.notices.extend_from_slice(&shown.notices);
@@ -59,8 +59,8 @@ impl Report<'_> {
 
     /// Prints the reply to a command that became a job.
     pub(crate) fn background(mut self, background: Background) -> Result<Exit, PrintError> {
-        let Background { job, shown, notices, redactor, .. } = background;
-        self.add(notices);
+        let Background { job, shown, explanations, notices, redactor, .. } = background;
+        self.add(explanations.into_iter().map(|(_, text)| text).chain(notices));
         let Some(so_far) = shown else {
             if self.args.json {
                 print::json(facts::of_background(&job, &self.notices), &redactor)?;
@@ -94,7 +94,7 @@ impl Report<'_> {
         Ok(())
     }
 
-    fn add(&mut self, notices: Vec<Redacted>) {
+    fn add(&mut self, notices: impl IntoIterator<Item = Redacted>) {
         self.notices.extend(notices.into_iter().map(Redacted::into_string));
     }
 

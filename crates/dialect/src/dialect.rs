@@ -81,6 +81,11 @@ pub(crate) trait Shape: fmt::Debug + Sync {
         updates::usual_update(job, output)
     }
 
+    /// True if a rewriting is explained once to a client, and not with every command.
+    fn explains_once(&self) -> bool {
+        true
+    }
+
     /// True if a command has a terminal only while a person looks at it; otherwise it runs without one.
     fn terminal_needs_view(&self) -> bool {
         false
@@ -181,7 +186,7 @@ pub(crate) struct CallFacts {
 }
 
 impl CallFacts {
-    pub(crate) fn new(call: RunCall, lifetime: Lifetime, notices: Vec<Redacted>) -> Self {
+    pub(crate) fn new(call: RunCall, lifetime: Lifetime, notices: impl IntoIterator<Item = Redacted>) -> Self {
         let has_terminal = call.request.streams.terminal().is_some();
         let notices = call.notices.into_iter().chain(notices.into_iter().map(Redacted::into_string));
         let RunCall { clamped_from, has_usual_lifetime, .. } = call;

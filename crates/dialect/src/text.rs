@@ -37,6 +37,9 @@ pub fn output(output: &Output, whole: Budget, reader: Reader) -> Vec<u8> {
 }
 
 fn clipped(output: &Output, whole: Budget, reader: Reader) -> Vec<u8> {
+    if let Some(binary) = binary(output).filter(|_| reader == Reader::Tools) {
+        return format!("[{binary}]\n").into_bytes();
+    }
     let (head, omitted, tail) = match &output.clip {
         Clip::Whole(bytes) => return bytes.clone(),
         Clip::Cut { head, omitted, tail } => (head, omitted, tail),
@@ -47,7 +50,8 @@ fn clipped(output: &Output, whole: Budget, reader: Reader) -> Vec<u8> {
         if !text.ends_with(b"\n") {
             text.push(b'\n');
         }
-        text.extend(format!("[{}]\n", shown_ranges(output, reader)).into_bytes());
+        let shown = if reader == Reader::Tools { wanted_lines(output) } else { shown_ranges(output, reader) };
+        text.extend(format!("[{shown}]\n").into_bytes());
         return text;
     }
     let (got, most) = match omitted.by {
@@ -80,15 +84,40 @@ fn sizes(one: ByteSize, other: ByteSize) -> (String, String) {
     if short == other_short { (format!("{} bytes", one.0), format!("{} bytes", other.0)) } else { (short, other_short) }
 }
 
+/// Bytes of output that a model can look at even if they are no text.
+const BINARY_SHOWN: u64 = 1024;
+
+/// What stands for output that is no text, if an artifact has it: its size and its place. Marks in place of bytes help nobody.
+pub(crate) fn binary(output: &Output) -> Option<String> {
+    let Changes { nuls, controls, .. } = output.changes;
+    let artifact = output.artifact.as_ref().filter(|artifact| missing(artifact).is_none())?;
+    // Text with NULs between its parts (`find -print0`) has no control characters, and colors come without NULs.
+    let is_binary = output.bytes > BINARY_SHOWN && nuls > 0 && controls.saturating_mul(20) >= output.bytes;
+    let size = ByteSize(output.bytes);
+    is_binary.then(|| format!("binary output: {size}; all: artifact://{}, {}", artifact.id, artifact.path.display()))
+}
+
+/// Lines that the caller asked for, and the artifact with all of them.
+fn wanted_lines(output: &Output) -> String {
+    let shown = format!("{} of {}", line_ranges(output), total_lines(output));
+    match &output.artifact {
+        Some(artifact) if missing(artifact).is_none() => format!("{shown}; all: artifact://{}", artifact.id),
+        _ => saved_text(output, |_| String::new()).map_or(shown.clone(), |saved| format!("{shown}; {saved}")),
+    }
+}
+
+/// `lines 1-3 and 8-9`.
+fn line_ranges(output: &Output) -> String {
+    let Clip::Cut { head, tail, .. } = &output.clip else { return String::new() };
+    let shown = [head, tail].into_iter().filter(|part| !part.bytes.is_empty());
+    let parts: Vec<String> = shown.map(|part| format!("{}-{}", part.first_line, part.last_line)).collect();
+    if parts.is_empty() { "no lines".to_owned() } else { format!("lines {}", parts.join(" and ")) }
+}
+
 /// The shown lines, the omitted bytes, and the artifact with all of it.
 fn shown_ranges(output: &Output, reader: Reader) -> String {
-    let Clip::Cut { head, omitted, tail } = &output.clip else { return String::new() };
-    let parts: Vec<String> = [head, tail]
-        .into_iter()
-        .filter(|part| !part.bytes.is_empty())
-        .map(|part| format!("{}-{}", part.first_line, part.last_line))
-        .collect();
-    let shown = if parts.is_empty() { "no lines".to_owned() } else { format!("lines {}", parts.join(" and ")) };
+    let Clip::Cut { omitted, .. } = &output.clip else { return String::new() };
+    let shown = line_ranges(output);
     let mut text = format!("showing {shown} of {} ({} bytes omitted)", total_lines(output), omitted.bytes);
     let place = |artifact: &ArtifactFacts| match reader {
         Reader::Program => format!(", `bashful artifacts show {}`", artifact.id),

@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bashful_engine::{
-    self as engine, Background, CommandAtPrompt, CommandLog, End, Engine, Exit, Finished, Interceptor, JobInputs,
-    JobRecord, JobStore, JobTerminal, JobTie, Output, Reply, ReplyLimit, Request, RunError, SessionName, StopReason,
-    Streams, TerminalError, Waiting, error_chain,
+    self as engine, Background, Clip, CommandAtPrompt, CommandLog, End, Engine, Exit, Finished, Interceptor, JobInputs,
+    JobRecord, JobStore, JobTerminal, JobTie, Output, Redacted, Reply, ReplyLimit, Request, RewriteKind, RunError,
+    SessionName, StopReason, Streams, TerminalError, Waiting, error_chain,
 };
 use bashful_render::visible_lines;
 use serde_json::Value;
@@ -57,6 +57,8 @@ pub struct Toolbox {
     client_limits_were_told: Arc<AtomicBool>,
     /// Notices about arguments in the habit of other agents that a reply has had.
     told_habits: Arc<Mutex<HashSet<&'static str>>>,
+    /// Rewritings that were explained.
+    told_rewrites: Arc<Mutex<HashSet<RewriteKind>>>,
     /// Receives one record for each command.
     pub log: Option<Arc<dyn CommandLog>>,
     /// Redirects commands to better tools, before the guard judges them.
@@ -95,6 +97,7 @@ impl Toolbox {
             no_state_was_told: Arc::default(),
             client_limits_were_told: Arc::default(),
             told_habits: Arc::default(),
+            told_rewrites: Arc::default(),
             log: None,
             interceptor: None,
             shell_settings: None,
@@ -416,10 +419,13 @@ impl Toolbox {
     }
 
     fn finished(&self, finished: Finished, call: RunCall, limit: ReplyLimit) -> Answer {
-        let Finished { outcome, directory, lifetime, window, notices, redactor } = finished;
+        let Finished { outcome, directory, lifetime, window, explanations, notices, redactor } = finished;
         let has_failed = outcome.end != End::Own(Exit::Code(0));
         let at_most = if has_failed { limit.failed_bytes.or(limit.bytes) } else { limit.bytes };
-        let mut asked = CallFacts::new(call, lifetime, notices);
+        let outputs = [Some(&outcome.output), outcome.stderr.as_ref()].into_iter().flatten();
+        let is_cut = outputs.clone().any(|output| matches!(output.clip, Clip::Cut { .. }));
+        let explanations = self.untold(explanations, is_cut || has_failed);
+        let mut asked = CallFacts::new(call, lifetime, explanations.into_iter().chain(notices));
         if outcome.client_terminal.is_some() {
             asked.notices.extend(self.take_client_notice());
         }
@@ -430,10 +436,18 @@ impl Toolbox {
             End::Stopped { why: StopReason::Cancelled, .. } => Conclusion::Abort,
             End::Stopped { .. } | End::Lost => Conclusion::Error,
         };
-        let outputs = [Some(&outcome.output), outcome.stderr.as_ref()].into_iter().flatten();
         let output = Some(outputs.map(Output::text).collect());
         let answer = RawAnswer { output, conclusion, ..self.dialect.0.ended(&ended) };
         self.dialect.0.bounded(answer, &redactor, outcome.output.limit)
+    }
+
+    /// The explanations that the model has not had yet. A limit on lines needs none while nothing comes of it.
+    fn untold(&self, explanations: Vec<(RewriteKind, Redacted)>, limit_shows: bool) -> Vec<Redacted> {
+        let is_news = |kind| {
+            !self.dialect.0.explains_once()
+                || ((kind != RewriteKind::Lines || limit_shows) && locked(&self.told_rewrites).insert(kind))
+        };
+        explanations.into_iter().filter(|(kind, _)| is_news(*kind)).map(|(_, text)| text).collect()
     }
 
     /// The promises that do not hold in a terminal of the client, for the first answer about one.
@@ -458,11 +472,12 @@ impl Toolbox {
         screen: Option<&ScreenView>,
         waiting: &mut WaitingCaller,
     ) -> Answer {
-        let Background { mut job, shown, lifetime, notices, redactor } = background;
+        let Background { mut job, shown, lifetime, explanations, notices, redactor } = background;
         // Redact before the label is cut: nobody would recognize half a secret.
         job::redact(&mut job, &redactor);
         let has_limit = shown.as_ref().map_or(call.request.lines.is_some(), |shown| shown.had_line_limit);
-        let mut asked = CallFacts::new(call, lifetime, notices);
+        let explanations = self.untold(explanations, true);
+        let mut asked = CallFacts::new(call, lifetime, explanations.into_iter().chain(notices));
         let no_limit = if shown.is_some() { LIMIT_ENDED } else { LIMIT_IGNORED };
         asked.notices.extend(has_limit.then(|| no_limit.to_owned()));
         let answer = match &shown {

@@ -31,7 +31,7 @@ use crate::outcome::Outcome;
 use crate::redact::{Redacted, Redactor, error_chain};
 use crate::reply_limit::ReplyLimit;
 use crate::request::{Input, Request, Script, Streams};
-use crate::rewrite::{RewriteFor, Rewritten, without_leading_cd};
+use crate::rewrite::{RewriteFor, RewriteKind, Rewritten, without_leading_cd};
 use crate::running::{Handles, InBackground, NotSent, Run, Running};
 use crate::tool_advice::Interception;
 use crate::units::Lifetime;
@@ -221,6 +221,7 @@ impl Engine {
         };
         let mut rewritten = self.rewrite(request, purpose)?;
         notices.append(&mut rewritten.notices);
+        let explanations = std::mem::take(&mut rewritten.explanations);
         let mut request = rewritten.request.clone();
         let shares_shell = waits && !has_terminal && in_client.is_none();
         if let Some(name) = caller.shared_session.clone().filter(|_| shares_shell) {
@@ -240,7 +241,7 @@ impl Engine {
         plan.owner.clone_from(&caller.owner);
         let redactor = self.redactor_for(&plan);
         let entry = caller.log.as_ref().map(|log| LogEntry::new(log, &plan, &redactor));
-        let mut context = CallContext { entry, notices, redactor, limit: caller.limit };
+        let mut context = CallContext { entry, explanations, notices, redactor, limit: caller.limit };
         let checked = match self.check(plan, caller.approver.as_deref()).await {
             Ok(checked) => checked,
             Err(refusal) => return Ok(Err(context.refused(refusal))),
@@ -289,6 +290,7 @@ impl Engine {
             job,
             shown: None,
             lifetime,
+            explanations: context.redacted_explanations(),
             notices: context.redacted_notices(),
             redactor: context.redactor,
         }))
@@ -341,6 +343,7 @@ struct JudgedCall {
 /// Facts for the reply and the log, however the call ends.
 struct CallContext {
     entry: Option<LogEntry>,
+    explanations: Vec<(RewriteKind, String)>,
     notices: Vec<String>,
     redactor: Redactor,
     limit: ReplyLimit,
@@ -356,6 +359,10 @@ impl CallContext {
     fn refused(&mut self, refusal: Refusal) -> Reply {
         self.update_entry(|entry| entry.refused(&refusal));
         Reply::Refused(refusal)
+    }
+
+    fn redacted_explanations(&self) -> Vec<(RewriteKind, Redacted)> {
+        self.explanations.iter().map(|(kind, text)| (*kind, self.redactor.redact(text))).collect()
     }
 
     fn redacted_notices(&self) -> Vec<Redacted> {
@@ -424,6 +431,7 @@ impl RunningCall {
             directory: facts.directory,
             lifetime: facts.lifetime,
             window,
+            explanations: context.redacted_explanations(),
             notices: context.redacted_notices(),
             redactor: context.redactor,
         })
@@ -437,6 +445,7 @@ impl RunningCall {
             job,
             shown: Some(ShownSoFar { output, stderr, session, window: facts.window, had_line_limit }),
             lifetime: facts.lifetime,
+            explanations: context.redacted_explanations(),
             notices: context.redacted_notices(),
             redactor: context.redactor,
         })

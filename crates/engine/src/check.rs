@@ -226,8 +226,15 @@ pub(crate) async fn check(
 
 /// Notices about a command that runs although the guard has found something.
 pub fn warnings(verdict: &Verdict) -> impl Iterator<Item = String> + '_ {
-    let warns = verdict.findings.iter().filter(|finding| finding.level == Level::Warn);
-    warns.map(|finding| format!("warning ({}): {}", finding.rule, finding.text().replace('\n', "; ")))
+    let mut warns: Vec<&bashful_guard::Finding> =
+        verdict.findings.iter().filter(|finding| finding.level == Level::Warn).collect();
+    // One error of syntax makes several findings, and bash says the rest.
+    let mut is_unread = false;
+    warns.retain(|finding| !finding.is_unread() || !std::mem::replace(&mut is_unread, true));
+    warns.into_iter().map(|finding| {
+        let text = if finding.is_unread() { finding.message.clone() } else { finding.text().replace('\n', "; ") };
+        format!("warning ({}): {text}", finding.rule)
+    })
 }
 
 /// Text of a refusal, for the model.

@@ -136,8 +136,8 @@ pub use registry::{ListRegistryError, RegisteredCommand, Registry, StopRegistere
 pub use reply_limit::ReplyLimit;
 pub use request::{Given, Input, LONGEST_SCRIPT, Lines, Request, Script, ScriptError, Streams, TerminalRequest};
 pub use rewrite::{
-    ArtifactUrls, JobUrls, LocalUrls, RewriteError, RewriteFor, Rewriting, Rewritten, Scheme, SkillUrls, UrlError,
-    UrlFile,
+    ArtifactUrls, JobUrls, LocalUrls, RewriteError, RewriteFor, RewriteKind, Rewriting, Rewritten, Scheme, SkillUrls,
+    UrlError, UrlFile,
 };
 pub use running::{
     Chunk, Dropped, Heard, InBackground, Listening, Live, NotSent, OutputForm, OutputListener, OutputStream, Running,

@@ -5,6 +5,8 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
+use crate::rules::NOT_UNDERSTOOD;
+
 /// The consequence of a finding for the script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -41,6 +43,11 @@ impl Finding {
     /// The message without the words that say no, for a question that nobody has answered yet.
     pub fn concern(&self) -> &str {
         self.message.strip_prefix(DENIAL).unwrap_or(&self.message)
+    }
+
+    /// True if it is about a part of the script that could not be parsed.
+    pub fn is_unread(&self) -> bool {
+        self.rule == NOT_UNDERSTOOD.name
     }
 
     /// The whole text: the message, the resolved command, and the alternative.

@@ -58,8 +58,9 @@ impl ClientRows {
         let without_facts = |row| RowSettings { facts: Some(false), ..row };
         let exits_are_results = |row| RowSettings { exits_are_results: Some(true), ..row };
         let failing = |bytes, row| RowSettings { failed_bytes: Some(Bytes(bytes)), ..row };
+        let ends = |each, row| RowSettings { head_bytes: Some(Bytes(each)), tail_bytes: Some(Bytes(each)), ..row };
         let rows = [
-            ("claude-code", failing(9000, row(110.0, Some(47_000)))),
+            ("claude-code", ends(1150, failing(9000, row(110.0, Some(47_000))))),
             ("codex-mcp-client", row(240.0, Some(10_500))),
             (
                 "gemini-cli-mcp-client",
@@ -68,9 +69,12 @@ impl ClientRows {
                     ..exits_are_results(without_facts(row(240.0, Some(37_000))))
                 },
             ),
-            ("qwen-cli-mcp-client-*", exits_are_results(without_facts(failing(11_500, row(240.0, Some(25_000)))))),
+            (
+                "qwen-cli-mcp-client-*",
+                ends(2200, exits_are_results(without_facts(failing(11_500, row(240.0, Some(25_000)))))),
+            ),
             ("opencode", RowSettings { shown_lines: Some(Count(1900)), ..row(240.0, Some(48_000)) }),
-            ("copilot-cli", RowSettings { closed_json: Some(true), ..row(240.0, Some(18_000)) }),
+            ("copilot-cli", RowSettings { closed_json: Some(true), ..ends(400, row(240.0, Some(18_000))) }),
             ("mcp", row(4.0, None)),
             ("claude-ai", row(50.0, None)),
             ("cursor-vscode", row(50.0, Some(48_000))),

@@ -30,7 +30,7 @@ pub(crate) fn ended(ended: &EndedCommand<'_>) -> RawAnswer {
         notices.push(format!("for more time: `timeout` (up to {MOST_SECONDS}), or mode \"slow\" or \"background\""));
     }
     let outputs = [Some(&outcome.output), outcome.stderr.as_ref()].into_iter().flatten();
-    notices.extend(outputs.clone().flat_map(text::output_notices));
+    notices.extend(outputs.clone().filter(|output| text::binary(output).is_none()).flat_map(text::output_notices));
     let leftover = outcome.leftover.as_ref().map(|left| text::leftover(left, Reader::Tools));
     let beside = fitting(&notices);
     let text = Draft { output: &outcome.output, stderr: outcome.stderr.as_ref() }.fit(|output, stderr| {

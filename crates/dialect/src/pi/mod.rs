@@ -130,6 +130,10 @@ impl Shape for Pi {
         WINDOW.limit()
     }
 
+    fn explains_once(&self) -> bool {
+        false
+    }
+
     fn pushes(&self) -> bool {
         true
     }

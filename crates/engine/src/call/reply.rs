@@ -6,6 +6,7 @@ use crate::check::Refusal;
 use crate::jobs::JobRecord;
 use crate::outcome::{Outcome, Output};
 use crate::redact::{Redacted, Redactor};
+use crate::rewrite::RewriteKind;
 use crate::sessions::SessionName;
 use crate::units::Lifetime;
 use crate::window::Window;
@@ -45,6 +46,8 @@ pub struct Finished {
     pub lifetime: Lifetime,
     /// Limit on the output that is shown.
     pub window: Window,
+    /// Explanations of rewritings, for readers who have not had them yet.
+    pub explanations: Vec<(RewriteKind, Redacted)>,
     /// Notices to show with the reply.
     pub notices: Vec<Redacted>,
     /// Redactor for other texts about this command.
@@ -60,6 +63,8 @@ pub struct Background {
     pub shown: Option<ShownSoFar>,
     /// Lifetime of the job.
     pub lifetime: Lifetime,
+    /// Explanations of rewritings, for readers who have not had them yet.
+    pub explanations: Vec<(RewriteKind, Redacted)>,
     /// Notices to show with the reply.
     pub notices: Vec<Redacted>,
     /// Redactor for other texts about this command.

@@ -61,12 +61,23 @@ pub enum RewriteFor {
     Person,
 }
 
+/// A rewriting that changes many commands alike, so that a caller needs its explanation only once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum RewriteKind {
+    /// A leading `cd` became the working directory.
+    Directory,
+    /// A trailing `head` or `tail` became a limit on lines.
+    Lines,
+}
+
 /// A command that was rewritten.
 #[derive(Debug, Clone)]
 pub struct Rewritten {
     /// The command after rewriting.
     pub request: Request,
-    /// Notices about the changes; empty without changes.
+    /// Explanations of what is done to every command like it.
+    pub explanations: Vec<(RewriteKind, String)>,
+    /// Notices about the other changes.
     pub notices: Vec<String>,
     /// Directories that the command wants to write to.
     wanted: Vec<PathBuf>,
@@ -93,6 +104,11 @@ pub enum RewriteError {
 }
 
 impl Rewritten {
+    /// Explanations and notices, in this order.
+    pub fn remarks(&self) -> impl Iterator<Item = &str> {
+        self.explanations.iter().map(|(_, text)| text).chain(&self.notices).map(String::as_str)
+    }
+
     /// Creates the directories that the command wants to write to. Call it once the command is sure to run.
     pub fn make_room(&self) -> Result<(), RewriteError> {
         for path in &self.wanted {
@@ -116,11 +132,11 @@ impl Engine {
     /// let rewritten = engine.rewrite(Request::new(Script::new("cd usr/lib && ls")?), RewriteFor::Reply)?;
     /// assert_eq!(rewritten.request.script.as_bytes(), b"ls");
     /// assert_eq!(rewritten.request.workdir.as_deref(), Some("/usr/lib".as_ref()));
-    /// assert_eq!(rewritten.notices, ["`cd usr/lib` became the working directory"]);
+    /// assert_eq!(rewritten.remarks().next(), Some("`cd usr/lib` became the working directory"));
     /// # Ok(()) }
     /// ```
     pub fn rewrite(&self, request: Request, purpose: RewriteFor) -> Result<Rewritten, RewriteError> {
-        let mut rewritten = Rewritten { request, notices: Vec::new(), wanted: Vec::new() };
+        let mut rewritten = Rewritten { request, explanations: Vec::new(), notices: Vec::new(), wanted: Vec::new() };
         if purpose != RewriteFor::Person {
             self.normalize(&mut rewritten, purpose)?;
         }
@@ -128,9 +144,10 @@ impl Engine {
         if !prefix.is_empty() {
             rewritten.add_prefix(prefix)?;
         }
-        if !rewritten.notices.is_empty() {
+        if rewritten.remarks().next().is_some() {
             let mask = self.mask();
-            for notice in &mut rewritten.notices {
+            let explanations = rewritten.explanations.iter_mut().map(|(_, text)| text);
+            for notice in explanations.chain(&mut rewritten.notices) {
                 *notice = mask.sentence(notice).unwrap_or_else(|| std::mem::take(notice));
             }
         }
@@ -142,6 +159,8 @@ impl Engine {
         let options = self.options();
         let rewriting = &options.rewriting;
         rewritten.replace_urls(rewriting)?;
+        // A command that names files by URL reads what is on disk already, and needs no artifact of its whole output.
+        let reads_saved = rewritten.request.given.is_some();
         // In a session, the shell itself has to change its directory, and the parts of a pipeline must not change the
         // shell.
         let alone = rewritten.request.session.is_none();
@@ -159,7 +178,7 @@ impl Engine {
             rewritten.extract_directory(options, &**self.backend())?;
         }
         let pipes_on = is_users("head") || is_users("tail");
-        if rewriting.lines && alone && !pipes_on && purpose == RewriteFor::Reply {
+        if rewriting.lines && alone && !pipes_on && !reads_saved && purpose == RewriteFor::Reply {
             rewritten.extract_lines(options)?;
         }
         Ok(())
@@ -221,7 +240,7 @@ impl Rewritten {
             return Ok(());
         }
         let Some(moved) = directory::resolve(&taken.to, options, backend, &self.request.env) else { return Ok(()) };
-        self.notices.push(format!("`{}` became the working directory", taken.quote));
+        self.explanations.push((RewriteKind::Directory, format!("`{}` became the working directory", taken.quote)));
         self.replace_script(taken.rest(&self.request.script)?);
         self.request.workdir = Some(moved.to);
         if let Some(given) = &mut self.request.given {
@@ -243,7 +262,8 @@ impl Rewritten {
         let lines = self.request.lines.map_or(taken.lines, |asked| asked.or(taken.lines));
         let became =
             if taken.lines.or(lines) == lines { "became a line limit" } else { "gave way to the requested limit" };
-        self.notices.push(format!("`{}` {became}; the exit status is the command's own", taken.quote));
+        let explanation = format!("`{}` {became}; the exit status is the command's own", taken.quote);
+        self.explanations.push((RewriteKind::Lines, explanation));
         self.replace_script(taken.rest(&self.request.script)?);
         self.request.lines = Some(lines);
         // The output is closed after the first lines, as by `head`. `tail` reads to the end.

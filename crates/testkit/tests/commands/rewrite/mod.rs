@@ -111,7 +111,8 @@ async fn a_leading_cd_is_the_directory() {
         assert_eq!(script(&rewritten), left, "{given}");
         let expected = place.path().join(directory);
         assert_eq!(rewritten.request.workdir.as_deref(), Some(expected.as_path()), "{given}");
-        assert!(rewritten.notices.last().expect("it is said").ends_with("became the working directory"), "{given}");
+        let is_said = |remark: &str| remark.ends_with("became the working directory");
+        assert!(rewritten.remarks().any(is_said), "{given}");
         let outcome = finished(engine.run(rewritten.request).await.expect("it starts"));
         if !given.contains("://") {
             assert_eq!(shown(&outcome.output), plain_bash(given, &place, place.path()).0, "{given}");
@@ -148,7 +149,7 @@ async fn a_cd_that_only_bash_can_follow_is_left_to_it() {
         let rewritten = rewrite(&engine, given);
         assert_eq!(script(&rewritten), given);
         assert_eq!(rewritten.request.workdir, None, "{given}");
-        assert!(rewritten.notices.is_empty(), "{given}");
+        assert!(rewritten.remarks().next().is_none(), "{given}");
     }
     let outcome = run(&engine, "cd gone && pwd").await;
     assert_eq!(shown(&outcome.output), "bash: line 1: cd: gone: No such file or directory\n");
@@ -290,6 +291,11 @@ async fn what_cannot_be_a_limit_is_left_alone() {
     assert_eq!(script(&job), "seq 5 | head -2", "what a job writes goes to a file");
 }
 
+/// What a caller is told about the changes.
+fn remarks(rewritten: &Rewritten) -> Vec<String> {
+    rewritten.remarks().map(str::to_owned).collect()
+}
+
 #[tokio::test]
 async fn a_limit_that_was_asked_for_wins_over_the_one_in_the_script() {
     let place = place();
@@ -299,7 +305,7 @@ async fn a_limit_that_was_asked_for_wins_over_the_one_in_the_script() {
         let rewritten = engine.rewrite(explicit, RewriteFor::Reply).expect("rewritten");
         assert_eq!(script(&rewritten).trim_end(), "seq 5");
         assert_eq!((rewritten.request.streams, rewritten.request.apart), (Streams::Split, true));
-        (rewritten.request.lines, rewritten.request.enough.map(std::num::NonZero::get), rewritten.notices)
+        (rewritten.request.lines, rewritten.request.enough.map(std::num::NonZero::get), remarks(&rewritten))
     };
     let said = |word: &str, became: &str| vec![format!("`| {word} -2` {became}; the exit status is the command's own")];
     let (gave_way, became) = ("gave way to the requested limit", "became a line limit");
@@ -320,7 +326,7 @@ async fn both_at_once_are_both() {
     assert_eq!(script(&rewritten), "seq 9 2>&1 ");
     assert_eq!(rewritten.request.lines, first(2));
     assert_eq!(
-        rewritten.notices,
+        remarks(&rewritten),
         [
             "`cd d` became the working directory",
             "`| head -2` became a line limit; the exit status is the command's own"
@@ -345,7 +351,7 @@ async fn what_is_turned_off_is_left_alone() {
     place.options.rewriting = Rewriting::default();
     let given = "cd d && cat artifact://1 agent://2 | head -1";
     let rewritten = rewrite(&place.engine(), given);
-    assert_eq!((script(&rewritten), rewritten.notices.len()), (given, 0));
+    assert_eq!((script(&rewritten), rewritten.remarks().count()), (given, 0));
 }
 
 #[tokio::test]
