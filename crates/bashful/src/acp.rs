@@ -28,7 +28,7 @@ pub(crate) fn main(args: &AcpArgs, file: Option<&Path>) -> Result<Exit, Box<dyn 
     let served = runtime.block_on(async {
         let mut signals = Signals::new()?;
         let directory = setup::directory(&around, None)?;
-        let surface = Surface { name: "acp", dialect: DIALECT, directory: &directory };
+        let surface = Surface { name: "acp", dialect: DIALECT, directory: &directory, follows_client: false };
         let toolbox = served::toolbox(surface, &settings, &around, file, |_| ())?;
         if std::io::stdin().is_terminal() {
             print::talk(

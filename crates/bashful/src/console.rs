@@ -30,7 +30,7 @@ pub(crate) fn main(args: &ConsoleArgs, file: Option<&Path>) -> Result<Exit, Box<
     let runtime = setup::runtime()?;
     let ran = runtime.block_on(async {
         let directory = setup::directory(&around, args.cwd.as_deref())?;
-        let surface = Surface { name: "console", dialect, directory: &directory };
+        let surface = Surface { name: "console", dialect, directory: &directory, follows_client: false };
         // The console asks the person itself.
         let judge = guard::silent_judge(&settings, &around)?;
         let toolbox = served::toolbox(surface, &settings, &around, file, |options| options.judge = judge)?;

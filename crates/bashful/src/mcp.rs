@@ -53,7 +53,9 @@ pub(crate) fn main(args: &McpArgs, file: Option<&Path>) -> Result<Exit, Box<dyn 
         let mut signals = Signals::new()?;
         let http = args.http.as_deref().map(|address| http::listen(address, args, &settings.mcp)).transpose()?;
         let directory = setup::directory(&around, args.cwd.as_deref())?;
-        let surface = Surface { name: "mcp", dialect: args.dialect, directory: &directory };
+        // A directory that a person names is not left, and a client over HTTP is not the parent.
+        let follows_client = args.cwd.is_none() && http.is_none();
+        let surface = Surface { name: "mcp", dialect: args.dialect, directory: &directory, follows_client };
         let toolbox = served::toolbox(surface, &settings, &around, file, |options| {
             if let Some(http) = &http {
                 // The engine withholds and redacts the token, whatever the settings say.

@@ -35,7 +35,7 @@ pub(crate) fn main(args: &RpcArgs, file: Option<&Path>) -> Result<Exit, Box<dyn 
     let runtime = setup::runtime()?;
     let served = runtime.block_on(async {
         let mut signals = Signals::new()?;
-        let surface = Surface { name: "rpc", dialect: args.dialect, directory: &directory };
+        let surface = Surface { name: "rpc", dialect: args.dialect, directory: &directory, follows_client: false };
         let toolbox = served::toolbox(surface, &settings, &around, file, |_| ())?;
         if std::io::stdin().is_terminal() {
             print::talk("[waiting for JSON lines on standard input; Ctrl-D ends this; see: bashful rpc --help]");

@@ -12,7 +12,7 @@ use crate::guard;
 use crate::log::Log;
 use crate::settings::Settings;
 use crate::setup;
-use crate::shell_settings::SettingsFiles;
+use crate::shell_settings::{Client, SettingsFiles};
 use crate::stores;
 use crate::surroundings::Surroundings;
 
@@ -22,6 +22,8 @@ pub(crate) struct Surface<'a> {
     pub(crate) name: &'static str,
     pub(crate) dialect: Dialect,
     pub(crate) directory: &'a Path,
+    /// Commands follow the directory of the program that started this server.
+    pub(crate) follows_client: bool,
 }
 
 /// Makes a toolbox whose settings are read again between commands, and prepares a keeper ahead of the first command.
@@ -33,7 +35,7 @@ pub(crate) fn toolbox(
     file: Option<&Path>,
     adjust: impl FnOnce(&mut Options),
 ) -> Result<Toolbox, Box<dyn Error>> {
-    let Surface { name, dialect, directory } = surface;
+    let Surface { name, dialect, directory, follows_client } = surface;
     let mut options = setup::options(settings, around, Some(directory))?;
     let limits = setup::limits(settings);
     dialect.adjust(&mut options, &limits);
@@ -61,7 +63,8 @@ pub(crate) fn toolbox(
     toolbox.interceptor = guard::tool_advice(settings);
     // A relative path is relative to the start directory, also after a change of directory.
     let named_file = file.map(std::path::absolute).transpose()?;
-    let files = SettingsFiles::new(settings, &toolbox, dialect, around, named_file);
+    let client = follows_client.then(Client::find).flatten();
+    let files = SettingsFiles::new(settings, &toolbox, dialect, around, named_file, client);
     toolbox.shell_settings = Some(Arc::new(files));
     Ok(toolbox)
 }

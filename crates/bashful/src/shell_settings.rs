@@ -1,4 +1,4 @@
-//! Settings that a running server reads again: the shell, its prefix and the variables to set.
+//! What a running server reads again: the shell, its prefix, the variables to set, and the directory of its client.
 //!
 //! All other settings are read once. Commands can write to the settings file, and must not be able to turn off the
 //! guard or the withholding of variables. No program that the files name is run here, because no keeper would contain
@@ -8,12 +8,14 @@
 
 use std::error::Error;
 use std::os::unix::fs::MetadataExt;
+use std::os::unix::process::parent_id;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use bashful_dialect::{Dialect, ShellSettings, Toolbox};
 use bashful_engine::{Options, ShellOptions, error_chain};
+use bashful_sys::proc;
 
 use crate::settings::{self, Settings};
 use crate::setup;
@@ -30,6 +32,29 @@ pub(crate) struct SettingsFiles {
     dialect: Dialect,
     named_file: Option<PathBuf>,
     known: Mutex<KnownFiles>,
+    client: Option<Client>,
+}
+
+/// The program that started this server, and the directory that it was in then. An agent may move to another tree of the
+/// project while it runs.
+#[derive(Debug)]
+pub(crate) struct Client {
+    pid: u32,
+    first: PathBuf,
+}
+
+impl Client {
+    /// None if its directory cannot be read.
+    pub(crate) fn find() -> Option<Self> {
+        let pid = parent_id();
+        Some(Self { pid, first: proc::directory_of(pid.try_into().ok()?)? })
+    }
+
+    fn moved_to(&self) -> Option<PathBuf> {
+        // Without its parent, this process has another one.
+        let pid = Some(self.pid).filter(|pid| *pid == parent_id())?;
+        proc::directory_of(pid.try_into().ok()?).filter(|now| *now != self.first)
+    }
 }
 
 #[derive(Debug)]
@@ -54,10 +79,11 @@ impl SettingsFiles {
         dialect: Dialect,
         around: &Surroundings,
         named_file: Option<PathBuf>,
+        client: Option<Client>,
     ) -> Self {
         let options = toolbox.engine().shell_options();
         let known = KnownFiles { stamp: None, path: settings.shell.path.clone(), options, told: None };
-        Self { around: around.again(), dialect, named_file, known: Mutex::new(known) }
+        Self { around: around.again(), dialect, named_file, known: Mutex::new(known), client }
     }
 
     /// The stamp of the files; none if one of them is too young.
@@ -96,6 +122,10 @@ impl SettingsFiles {
 }
 
 impl ShellSettings for SettingsFiles {
+    fn moved_to(&self) -> Option<PathBuf> {
+        self.client.as_ref()?.moved_to()
+    }
+
     fn poll(&self) -> Option<Result<ShellOptions, String>> {
         // After a panic the files are read once more, which is harmless.
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);

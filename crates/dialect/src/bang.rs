@@ -219,8 +219,8 @@ impl Toolbox {
             turn: caller.turn,
             ..Caller::default()
         };
-        let (engine, notice) = self.latest_engine();
-        notices.extend(notice);
+        let (engine, more) = self.latest_engine();
+        notices.extend(more);
         let replied = Box::pin(engine.call(request, engine_caller)).await;
         match replied.map_err(|error| self.failed(&error))? {
             Reply::Finished(finished) => {

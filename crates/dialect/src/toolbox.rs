@@ -229,7 +229,11 @@ impl Toolbox {
     }
 
     /// Types a command at the prompt of a session with a terminal, which is started if there is none.
-    async fn type_in_session(&self, call: TerminalSessionCall, waiting: &mut WaitingCaller) -> Result<Answer, Failure> {
+    async fn type_in_session(
+        &self,
+        mut call: TerminalSessionCall,
+        waiting: &mut WaitingCaller,
+    ) -> Result<Answer, Failure> {
         let failed = |text| Failure::new("failed", text);
         let store = self.engine.jobs().ok_or_else(|| failed(self.no_jobs()))?;
         let owner = self.owner(waiting).id();
@@ -240,7 +244,9 @@ impl Toolbox {
             }
             Some(id) => id,
             None => {
-                let (id, tie) = self.start_terminal_session(call.start.clone(), store, waiting).await?;
+                let (engine, notices) = self.latest_engine();
+                call.notices.extend(notices);
+                let (id, tie) = self.start_terminal_session(&engine, call.start.clone(), store, waiting).await?;
                 self.terminal_sessions.add(owner, call.name.clone(), id, tie);
                 id
             }
@@ -260,12 +266,12 @@ impl Toolbox {
     /// Starts the shell of a session with a terminal, and waits for its prompt. Returns the id of its job, which ends with the tie.
     async fn start_terminal_session(
         &self,
+        engine: &Engine,
         start: Request,
         store: &Arc<JobStore>,
         waiting: &mut WaitingCaller,
     ) -> Result<(u64, JobTie), Failure> {
         let caller = self.engine_caller(WaitMode::InBackground, None, waiting);
-        let (engine, _) = self.latest_engine();
         let reply = Box::pin(engine.call(start, caller)).await.map_err(|error| Failure::failed(&error))?;
         let id = match reply {
             Reply::Background(background) => background.job.id,
@@ -301,9 +307,9 @@ impl Toolbox {
         SharedShell::Shared(name, Some(in_use))
     }
 
-    /// The engine with the newest settings of the host, and a notice if they changed or cannot be used.
-    pub(crate) fn latest_engine(&self) -> (Engine, Option<String>) {
-        self.latest_engine.next(self.shell_settings.as_deref())
+    /// The engine with the newest settings of the host, in the client's directory, and notices about both.
+    pub(crate) fn latest_engine(&self) -> (Engine, Vec<String>) {
+        self.latest_engine.next(self.shell_settings.as_deref(), &self.directory)
     }
 
     /// The reason why the host keeps no state, for the first call only.
@@ -336,8 +342,8 @@ impl Toolbox {
             (caller.terminal, caller.listener) = (Some(host), Some(listener));
         }
         call.notices.extend(self.take_no_state_notice());
-        let (engine, notice) = self.latest_engine();
-        call.notices.extend(notice);
+        let (engine, notices) = self.latest_engine();
+        call.notices.extend(notices);
         let request = call.request.clone();
         let reply = waiting.while_waiting(Box::pin(engine.call(request, caller))).await;
         let reply = reply.map_err(|error| match error {

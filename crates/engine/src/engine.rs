@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -316,6 +316,13 @@ impl Engine {
             mask: Arc::default(),
             ..self.clone()
         }
+    }
+
+    /// The same engine for commands that run in another directory unless they name one. It shares everything else.
+    #[must_use]
+    pub fn in_directory(&self, directory: &Path) -> Self {
+        let options = Options { directory: directory.to_path_buf(), ..Options::clone(&self.options) };
+        Self { options: Arc::new(options), ..self.clone() }
     }
 
     /// Returns the options that [`with_shell`](Self::with_shell) changes.

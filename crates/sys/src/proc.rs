@@ -7,9 +7,15 @@ use std::collections::{HashMap, HashSet};
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
 
 use rustix::fs::Mode;
 use rustix::process::Pid;
+
+/// The working directory of a process, if it can be read.
+pub fn directory_of(pid: i32) -> Option<PathBuf> {
+    fs::read_link(format!("/proc/{pid}/cwd")).ok()
+}
 
 /// A process, as `/proc` showed it a moment ago.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -4,6 +4,7 @@ mod asking;
 mod condense;
 mod documents;
 mod edges;
+mod following;
 mod notices;
 mod pi_runtime;
 mod pi_tool;

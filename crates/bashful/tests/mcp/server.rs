@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Write};
-use std::process::{Child, ChildStdin, ExitStatus, Stdio};
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 
 use bashful_testkit::{Home, WIDE};
@@ -23,7 +23,12 @@ impl Server {
     /// Starts a server, with variables on top of the usual ones.
     pub(crate) fn start(home: &Home, args: &[&str], variables: &[(&str, &str)]) -> Self {
         let mut command = home.command(&[&["mcp"], args].concat());
-        command.envs(variables.iter().copied()).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit());
+        Self::by(command.envs(variables.iter().copied()))
+    }
+
+    /// Starts a server by a command of its own.
+    pub(crate) fn by(command: &mut Command) -> Self {
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit());
         let mut child = command.spawn().expect("it runs");
         let output = BufReader::new(child.stdout.take().expect("a pipe"));
         let (send, lines) = channel();
@@ -48,13 +53,17 @@ impl Server {
     /// A server that has been greeted by a client of this name.
     pub(crate) fn greeted_by(name: &str, home: &Home, args: &[&str], variables: &[(&str, &str)]) -> Self {
         let mut server = Self::start(home, args, variables);
+        server.greet(name);
+        server
+    }
+
+    pub(crate) fn greet(&mut self, name: &str) {
         let hello = json!({
             "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": name, "version": "1" },
         });
-        let answer = server.ask("initialize", &hello);
+        let answer = self.ask("initialize", &hello);
         assert_eq!(answer["result"]["protocolVersion"], "2025-11-25", "{answer}");
-        server.tell("notifications/initialized", &json!({}));
-        server
+        self.tell("notifications/initialized", &json!({}));
     }
 
     pub(crate) fn pid(&self) -> u32 {

@@ -8,13 +8,13 @@ use std::time::Duration;
 
 use bashful_keeper::protocol::Leftover;
 use bashful_keeper::{End, Exit, StopReason};
-use bashful_sys::boot_time;
+use bashful_sys::{boot_time, proc};
 
 use super::stream::Stream;
 use super::{Run, client};
 use crate::backend::After;
 use crate::outcome::{LeftBehind, Outcome, Output};
-use crate::sessions::{Entered, SessionOutcome, working_directory_of};
+use crate::sessions::{Entered, SessionOutcome};
 use crate::{ByteSize, LeftoverPolicy, condensing, mentions, sweeping};
 
 impl Run {
@@ -88,7 +88,7 @@ impl Run {
             shell_stays,
             has_others,
             directory: self.checked.plan().directory.clone(),
-            now_in: self.pid.filter(|_| shell_stays).and_then(working_directory_of).map(without_mark),
+            now_in: self.pid.filter(|_| shell_stays).and_then(proc::directory_of).map(without_mark),
         });
         let has_failed = match end {
             End::Own(exit) => exit != Exit::Code(0),

@@ -19,8 +19,8 @@ use thiserror::Error;
 use crate::environment::Environment;
 
 pub use enter::Entered;
+pub(crate) use store::SessionsInUse;
 pub use store::{EndSessionError, ListSessionsError, NewerSession, SessionEntry, SessionStore};
-pub(crate) use store::{SessionsInUse, working_directory_of};
 pub use turns::CallTurn;
 
 /// Longest name, in characters.

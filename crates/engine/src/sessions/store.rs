@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use bashful_keeper::protocol::{self, Order, Report, SessionState};
-use bashful_sys::{boot_time, plain};
+use bashful_sys::{boot_time, plain, proc};
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 use thiserror::Error;
@@ -314,7 +314,7 @@ impl SessionStore {
         let pid = known.map(|known| known.pid).or_else(written)?;
         // Only with a keeper: another program may have the process id by now.
         let is_connected = known.and_then(|known| known.spare.as_ref()).is_some_and(|link| !link.has_news());
-        (is_connected || place.join(protocol::CONTROL).exists()).then(|| working_directory_of(pid)).flatten()
+        (is_connected || place.join(protocol::CONTROL).exists()).then(|| proc::directory_of(pid)).flatten()
     }
 
     /// Keeps the connection of an ended command for the next.
@@ -400,18 +400,13 @@ fn entry(place: PathBuf, state: &SessionState) -> Option<SessionEntry> {
         name,
         owner,
         pid: state.pid,
-        cwd: working_directory_of(state.pid),
+        cwd: proc::directory_of(state.pid),
         busy: state.busy,
         since: state.since,
         commands: state.commands,
         left: state.left,
         place,
     })
-}
-
-/// Working directory of a process.
-pub(crate) fn working_directory_of(pid: i32) -> Option<PathBuf> {
-    fs::read_link(format!("/proc/{pid}/cwd")).ok()
 }
 
 /// Removes entries of ended sessions, except reasons that somebody may still ask for.

@@ -114,8 +114,7 @@ impl Driver {
 
     /// True if the shell's working directory is this one.
     pub(crate) fn is_in(&self, directory: &[u8]) -> bool {
-        let cwd = std::fs::read_link(format!("/proc/{}/cwd", self.pid()));
-        cwd.is_ok_and(|cwd| cwd.as_os_str().as_bytes() == directory)
+        bashful_sys::proc::directory_of(self.pid()).is_some_and(|cwd| cwd.as_os_str().as_bytes() == directory)
     }
 
     /// Hands a command to the shell. Bash opens the returned descriptors through `/proc`, so they have to stay open
