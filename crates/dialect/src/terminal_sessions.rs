@@ -5,13 +5,13 @@
 //! Unlike other jobs, the shell ends with the toolbox, and a command ends with its call if that is cancelled.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use bashful_engine::{JobStore, JobTerminal, JobTie, Request, Script, SessionName, shell_at};
+use bashful_engine::{JobStore, JobTie, Request, Script, SessionName};
 
 use crate::arguments::{ArgumentError, JobsCall};
-use crate::terminal_calls::{AttendedTerminals, TerminalOptions, TerminalUntil};
+use crate::terminal_calls::{TerminalOptions, TerminalUntil};
 
 /// A command for a session with a terminal.
 #[derive(Debug)]
@@ -72,20 +72,11 @@ impl TerminalSessions {
     }
 }
 
-/// The terminal of a session whose shell is at its prompt. Otherwise another program would get the command as its input.
-pub(crate) async fn at_prompt(
-    terminals: &AttendedTerminals,
-    store: &Arc<JobStore>,
-    name: &SessionName,
-    id: u64,
-) -> Result<Arc<JobTerminal>, String> {
-    let terminal = terminals.attend(store, id).await.map_err(|error| bashful_engine::error_chain(&error))?;
-    if terminal.terminal().and_then(shell_at).is_some_and(|shell| shell.is_foreground) {
-        return Ok(terminal);
-    }
-    Err(format!(
+/// The error for a session whose shell is not at its prompt.
+pub(crate) fn busy(name: &SessionName, id: u64) -> String {
+    format!(
         "session {:?} is busy with another program; nothing was typed. \
          Use it with the job tool, id {id}: show, send, or keys like C-c",
         name.as_str()
-    ))
+    )
 }

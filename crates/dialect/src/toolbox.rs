@@ -251,9 +251,10 @@ impl Toolbox {
                 id
             }
         };
-        let terminal = terminal_sessions::at_prompt(&self.terminals, store, &call.name, id).await.map_err(failed)?;
+        let terminal = self.terminals.attend(store, id).await.map_err(|error| Failure::failed(&error))?;
         // A cancelled call drops this future, and with it the command.
         let command = CommandAtPrompt::new(terminal, self.engine.grace()).await;
+        let command = command.ok_or_else(|| failed(terminal_sessions::busy(&call.name, id)))?;
         let answer = self.jobs_answer(call.typing(id), waiting).await;
         command.leave();
         let mut answer = answer?;

@@ -16,9 +16,9 @@ pub struct ReplyLimit {
     pub bytes: Option<ByteSize>,
     /// Lines of output shown.
     pub lines: Option<u64>,
-    /// Bytes of the beginning, once output is cut.
+    /// Bytes of the beginning, once output is cut in the middle.
     pub head: Option<ByteSize>,
-    /// Bytes of the end, once output is cut.
+    /// Bytes of the end, once output is cut in the middle.
     pub tail: Option<ByteSize>,
     /// Bytes shown of a command that failed; some clients cut errors sooner than other replies.
     pub failed_bytes: Option<ByteSize>,
@@ -57,7 +57,10 @@ impl ReplyLimit {
             bytes: most.map_or(end.bytes, |most| end.bytes.min(most)),
             ..end
         };
-        let window = Window { head: lower(window.head, self.head), tail: lower(window.tail, self.tail), ..window };
+        // A window with one end shows what its dialect promises of that end.
+        let has_both = window.head.bytes.0 > 0 && window.tail.bytes.0 > 0;
+        let (head, tail) = if has_both { (self.head, self.tail) } else { (None, None) };
+        let window = Window { head: lower(window.head, head), tail: lower(window.tail, tail), ..window };
         window.within(Budget { bytes: most.unwrap_or(ByteSize(u64::MAX)), lines: self.lines })
     }
 }

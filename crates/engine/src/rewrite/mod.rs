@@ -119,6 +119,9 @@ impl Rewritten {
     }
 }
 
+/// Begins the URL of kept output.
+const ARTIFACT: &[u8] = b"artifact://";
+
 impl Engine {
     /// Rewrites a command as the options say. Reads files, and changes nothing.
     ///
@@ -159,8 +162,10 @@ impl Engine {
         let options = self.options();
         let rewriting = &options.rewriting;
         rewritten.replace_urls(rewriting)?;
-        // A command that names files by URL reads what is on disk already, and needs no artifact of its whole output.
-        let reads_saved = rewritten.request.given.is_some();
+        // What a command reads from an artifact is on disk already, and needs no artifact of its whole output.
+        let given = rewritten.request.given.as_ref();
+        let reads_saved =
+            given.is_some_and(|given| given.script.as_bytes().windows(ARTIFACT.len()).any(|at| at == ARTIFACT));
         // In a session, the shell itself has to change its directory, and the parts of a pipeline must not change the
         // shell.
         let alone = rewritten.request.session.is_none();

@@ -8,7 +8,7 @@ use bashful_sys::proc::{self, Process};
 use bashful_sys::signal::Signal;
 use tokio::runtime::Handle;
 
-use super::JobTerminal;
+use super::{JobTerminal, shell_at};
 use crate::units::Grace;
 
 /// Longest time for an interrupt to be typed.
@@ -31,12 +31,12 @@ pub struct CommandAtPrompt {
 }
 
 impl CommandAtPrompt {
-    /// Begins before the command is typed. Waits until an earlier command that is being stopped is gone: the stop would take this one
-    /// for a part of it.
-    pub async fn new(terminal: Arc<JobTerminal>, grace: Grace) -> Self {
+    /// Begins before the command is typed; none if the shell is not at its prompt, where another program would get the command as
+    /// its input. Waits until an earlier command that is being stopped is gone: the stop would take this one for a part of it.
+    pub async fn new(terminal: Arc<JobTerminal>, grace: Grace) -> Option<Self> {
         drop(terminal.stopping.lock().await);
         let spared = processes(&terminal);
-        Self { terminal: Some(terminal), spared, grace }
+        is_at_prompt(&terminal).then_some(Self { terminal: Some(terminal), spared, grace })
     }
 
     /// Lets the command go on.
@@ -58,6 +58,10 @@ impl Drop for CommandAtPrompt {
             });
         }
     }
+}
+
+fn is_at_prompt(terminal: &JobTerminal) -> bool {
+    terminal.terminal().and_then(shell_at).is_some_and(|shell| shell.is_foreground)
 }
 
 /// The processes at a terminal and below it.
@@ -84,7 +88,8 @@ async fn stop(terminal: &JobTerminal, spared: &[Process], grace: Grace) {
     let give_up = kill_at + KILLING;
     loop {
         let processes = left();
-        if processes.is_empty() || Instant::now() > give_up {
+        // The shell takes the terminal back a moment after its command has ended.
+        if (processes.is_empty() && is_at_prompt(terminal)) || Instant::now() > give_up {
             return;
         }
         if Instant::now() >= kill_at {
