@@ -22,6 +22,8 @@ pub struct Answer {
     pub conclusion: Conclusion,
     /// Resources with more to read.
     pub links: Vec<ResourceLink>,
+    /// The job that the command of this call has become.
+    pub job: Option<u64>,
 }
 
 /// The kind of an answer, for hosts whose tools raise errors.
@@ -103,6 +105,7 @@ impl RawAnswer {
             is_error: self.is_error,
             conclusion: self.conclusion,
             links: self.links,
+            job: None,
         }
     }
 

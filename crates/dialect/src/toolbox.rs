@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bashful_engine::{
-    self as engine, Background, Clip, CommandAtPrompt, CommandLog, End, Engine, Exit, Finished, Interceptor, JobInputs,
-    JobRecord, JobStore, JobTerminal, JobTie, Output, Redacted, Reply, ReplyLimit, Request, RewriteKind, RunError,
-    SessionName, StopReason, Streams, TerminalError, Waiting, error_chain,
+    self as engine, Background, Clip, CommandAtPrompt, CommandLog, End, Engine, Exit, Finished, GetJobError,
+    Interceptor, JobInputs, JobPart, JobRecord, JobStore, JobTerminal, JobTie, Output, Redacted, Reply, ReplyLimit,
+    Request, RewriteKind, RunError, SessionName, StopReason, Streams, TerminalError, Waiting, error_chain,
 };
 use bashful_render::visible_lines;
 use serde_json::Value;
@@ -26,7 +26,7 @@ use crate::owner::Owner;
 use crate::resource::{self, ResourceError, ResourcePage, ResourceText};
 use crate::shell_settings::{LatestEngine, ShellSettings};
 use crate::terminal::{self, TerminalView};
-use crate::terminal_calls::{self, AttendedTerminals, SETTLE_WAIT, ScreenView, TerminalUntil};
+use crate::terminal_calls::{self, AttendedTerminals, SETTLE_WAIT, ScreenView, TerminalOptions, TerminalUntil};
 use crate::terminal_sessions::{self, TerminalSessionCall, TerminalSessions};
 use crate::text::{LIMIT_ENDED, LIMIT_IGNORED};
 use crate::tool::{Abilities, Tool};
@@ -286,6 +286,19 @@ impl Toolbox {
         shown.map(|_| (id, tie)).map_err(|text| Failure::new("failed", text))
     }
 
+    /// A job for a client that asks for it again and again, and its result once it is over: an error unless its code is 0.
+    pub async fn polled(&self, id: u64, caller: ToolCaller) -> Result<(JobRecord, Option<Answer>), GetJobError> {
+        let job = self.engine.jobs().ok_or(GetJobError::Never { id })?.get(id)?;
+        if !job.is_over() {
+            return Ok((job, None));
+        }
+        let part = (!job.has_terminal).then_some(JobPart::LastLines(u64::MAX));
+        let call = JobsCall::Show { ids: vec![id], part, terminal: TerminalOptions::default() };
+        let mut answer = self.answer(Ok(Call::Jobs(call)), caller).await;
+        answer.is_error |= job.end() != Some(End::Own(Exit::Code(0)));
+        Ok((job, Some(answer)))
+    }
+
     fn owner(&self, waiting: &WaitingCaller) -> Owner {
         Owner::new(&self.id, waiting.caller.connection.as_deref())
     }
@@ -487,12 +500,13 @@ impl Toolbox {
         let mut asked = CallFacts::new(call, lifetime, explanations.into_iter().chain(notices));
         let no_limit = if shown.is_some() { LIMIT_ENDED } else { LIMIT_IGNORED };
         asked.notices.extend(has_limit.then(|| no_limit.to_owned()));
-        let answer = match &shown {
+        let mut answer = match &shown {
             None => self.dialect.0.started(&job, screen, &asked).redact(&redactor),
             Some(shown) => {
                 self.dialect.0.bounded(self.dialect.0.outlasted(&job, shown, &asked), &redactor, shown.output.limit)
             }
         };
+        answer.job = Some(job.id);
         let follows = self.pushes() || waiting.caller.follows_jobs;
         if let (true, Some(store), Some(updates)) = (follows, self.engine.jobs(), waiting.caller.updates.take()) {
             FollowedJob {

@@ -3,11 +3,15 @@
 use std::sync::Arc;
 
 use bashful_dialect::{Answer, Conclusion, FACTS, ReplyForm, ResourceLink, Tool, Update, tool_meta};
+use bashful_engine::Redactor;
 use rmcp::model::{
     self, CallToolResult, ContentBlock, MetaObject, ProgressNotificationParam, ProgressToken, Resource,
     ResourceTemplate,
 };
 use serde_json::{Value, json};
+
+/// Most characters of a command in a progress message.
+const COMMAND_SHOWN: usize = 200;
 
 /// The definition of a tool.
 pub(crate) fn tool(tool: &Tool, form: ReplyForm) -> model::Tool {
@@ -67,13 +71,24 @@ pub(crate) fn link(link: ResourceLink) -> Resource {
     Resource::new(link.uri, link.name).with_mime_type("text/plain").with_size(link.size)
 }
 
-/// Progress of a call. The number is its elapsed seconds, so that it grows even without output. Clients show it.
-pub(crate) fn progress(token: ProgressToken, update: &Update) -> ProgressNotificationParam {
+/// Progress of a call. The number is its elapsed seconds, so that it grows even without output. Clients show the message, and some
+/// of them hide the command, so it comes first.
+pub(crate) fn progress(token: ProgressToken, update: &Update, command: Option<String>) -> ProgressNotificationParam {
     let seconds = update.elapsed.as_secs_f64().round();
-    let mut message = format!("{seconds}s, {} bytes", update.bytes);
     let last_line = update.last_line();
-    if !last_line.is_empty() {
-        message = format!("{message}: {last_line}");
-    }
+    let message = match command {
+        Some(command) => format!("$ {command}"),
+        None if last_line.is_empty() => format!("{seconds}s, {} bytes", update.bytes),
+        None => format!("{seconds}s, {} bytes: {last_line}", update.bytes),
+    };
     ProgressNotificationParam::new(token, seconds).with_message(message)
+}
+
+/// The command of a call on one line, as far as a client shows it. Control characters are removed, because clients print it to
+/// terminals.
+pub(crate) fn command_line(arguments: &Value, redactor: &Redactor) -> Option<String> {
+    // Redact before it is cut: nobody would recognize half a secret.
+    let command = redactor.redact(arguments.get("command").or_else(|| arguments.get("cmd"))?.as_str()?);
+    let flat = command.split_whitespace().flat_map(|word| word.chars().chain([' ']));
+    Some(flat.filter(|char| !char.is_control()).take(COMMAND_SHOWN).collect::<String>().trim_end().to_owned())
 }

@@ -7,10 +7,11 @@ use bashful_dialect::{ResourceError, TEMPLATES, ToolCaller, Toolbox};
 use bashful_engine::{CallTurn, FixedName};
 use hyper::http::request::Parts;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CustomRequest, CustomResult, ErrorData, Implementation,
-    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
-    ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, ResourceContents, ServerCapabilities,
-    ServerConfig, SetLevelRequestMethod, SubscribeRequestParams, SubscriptionFilter, UnsubscribeRequestParams,
+    CallToolRequestParams, CallToolResponse, CancelTaskParams, CustomRequest, CustomResult, ErrorData, GetTaskParams,
+    GetTaskResult, Implementation, InitializeRequestParams, InitializeResult, JsonObject, ListResourceTemplatesResult,
+    ListResourcesResult, ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse,
+    ReadResourceResult, ResourceContents, ServerCapabilities, ServerConfig, SetLevelRequestMethod,
+    SubscribeRequestParams, SubscriptionFilter, TASKS_EXTENSION_ID, UnsubscribeRequestParams, UpdateTaskParams,
 };
 use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{RoleServer, ServerHandler};
@@ -24,6 +25,7 @@ use crate::convert;
 use crate::http::{Over, session_of};
 use crate::pushing::{self, LowestLevel, SetLevel};
 use crate::subscriptions::Subscriptions;
+use crate::tasks;
 
 /// Most updates that wait to be sent. Each shows the text of the ones before.
 const WAITING_UPDATES: usize = 4;
@@ -38,7 +40,7 @@ const PAGE_LENGTH: usize = 100;
 /// The server, on standard input or over HTTP.
 #[derive(Debug, Clone)]
 pub(crate) struct Handler {
-    toolbox: Toolbox,
+    pub(crate) toolbox: Toolbox,
     clients: Clients,
     notices: Subscriptions,
     questions: Arc<Questions>,
@@ -47,7 +49,7 @@ pub(crate) struct Handler {
 
 impl Handler {
     /// The redacted text of an error, which may quote the client's message.
-    fn redacted_error(&self, error: &(dyn std::error::Error + 'static)) -> String {
+    pub(crate) fn redacted_error(&self, error: &(dyn std::error::Error + 'static)) -> String {
         self.toolbox.engine().redactor().redact_error(error).into_string()
     }
 
@@ -71,11 +73,26 @@ impl ServerHandler for Handler {
             .enable_resources_subscribe()
             .enable_tools()
             .build();
+        if self.has_tasks() {
+            capabilities.extensions.get_or_insert_default().insert(TASKS_EXTENSION_ID.to_owned(), JsonObject::new());
+        }
         if self.toolbox.pushes() {
             pushing::declare(&mut capabilities);
         }
         let name = Implementation::new("bashful", env!("CARGO_PKG_VERSION"));
         ServerConfig::new(capabilities).with_server_info(name)
+    }
+
+    async fn initialize(
+        &self,
+        request: InitializeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<InitializeResult, ErrorData> {
+        context.peer.set_peer_info(request.clone());
+        let mut result = self.negotiate_initialize(&request)?;
+        // The tasks of this era are others.
+        result.capabilities.extensions = None;
+        Ok(result)
     }
 
     async fn list_tools(
@@ -123,6 +140,31 @@ impl ServerHandler for Handler {
             }
             Err(error) => Err(ErrorData::invalid_params(self.redacted_error(&error), None)),
         }
+    }
+
+    async fn get_task(
+        &self,
+        request: GetTaskParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<GetTaskResult, ErrorData> {
+        self.task(&request.task_id, &context).await
+    }
+
+    async fn update_task(
+        &self,
+        request: UpdateTaskParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        // No task asks for anything, so an answer changes nothing.
+        self.task(&request.task_id, &context).await.map(drop)
+    }
+
+    async fn cancel_task(
+        &self,
+        request: CancelTaskParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.stop_task(&request.task_id).await
     }
 
     async fn on_custom_request(
@@ -179,6 +221,7 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let ClientRow { patience, limit, form } = self.client(&context);
+        let may_be_task = self.has_tasks() && tasks::are_known(&context);
         let asking = if self.clients.can_answer {
             Asking::new(&self.questions, &request, &context, patience.0)
         } else {
@@ -199,6 +242,7 @@ impl ServerHandler for Handler {
         caller.updates = (token.is_some() || pushes).then_some(updates);
         let mut told_at = Instant::now();
         let arguments = request.arguments.map_or(Value::Null, Value::Object);
+        let mut command = convert::command_line(&arguments, &self.toolbox.engine().redactor());
         let call = self.toolbox.call(&request.name, arguments, caller);
         tokio::pin!(call);
         loop {
@@ -211,6 +255,9 @@ impl ServerHandler for Handler {
                     if pushes {
                         self.level.push_end(told, context.peer.clone());
                     }
+                    if let Some(task) = may_be_task.then(|| self.begun(&answer)).flatten() {
+                        return Ok(task);
+                    }
                     return Ok(convert::answer(answer, form).into());
                 }
                 // The client is gone, so nobody receives this error.
@@ -218,7 +265,7 @@ impl ServerHandler for Handler {
                 Some(update) = told.recv() => if let Some(token) = token.clone().filter(|_| told_at.elapsed() > PROGRESS_INTERVAL) {
                     told_at = Instant::now();
                     // The transport reports a disconnected client.
-                    let _ = context.peer.notify_progress(convert::progress(token, &update)).await;
+                    let _ = context.peer.notify_progress(convert::progress(token, &update, command.take())).await;
                 },
             }
         }
@@ -227,7 +274,7 @@ impl ServerHandler for Handler {
 
 impl Handler {
     /// The settings for the client of a request.
-    fn client(&self, context: &RequestContext<RoleServer>) -> ClientRow {
+    pub(crate) fn client(&self, context: &RequestContext<RoleServer>) -> ClientRow {
         let client = context.client_info();
         self.clients.row(client.as_ref().map(|client| client.name.as_str()))
     }

@@ -14,6 +14,7 @@ mod lines;
 mod pushing;
 mod stdio;
 mod subscriptions;
+mod tasks;
 
 pub use client::{ClientRow, Clients};
 #[doc(hidden)]

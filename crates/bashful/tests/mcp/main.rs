@@ -10,6 +10,7 @@ mod pi_runtime;
 mod pi_tool;
 mod replies;
 mod server;
+mod tasks;
 mod terminals;
 
 use bashful_testkit::{Home, eventually};
@@ -343,6 +344,10 @@ fn who_gave_a_token_is_told_how_far_it_has_come() {
         "_meta": { "progressToken": "mine" },
     });
     server.request("call", "tools/call", &call);
+    let first = server.next();
+    assert_eq!(first["params"]["progressToken"], "mine");
+    let command = first["params"]["message"].as_str().expect("a message");
+    assert!(command.starts_with("$ echo one; echo two; "), "what runs, because some clients hide it: {command}");
     let told: Vec<Value> = (0..2).map(|_| server.next()).collect();
     for notice in &told {
         assert_eq!(notice["method"], "notifications/progress", "{notice}");

@@ -142,6 +142,16 @@ impl Server {
         }
     }
 
+    /// Waits for the progress of the call with this token, behind the message that names the command.
+    #[track_caller]
+    pub(crate) fn progress(&mut self, token: &Value) -> String {
+        let is_wanted = |params: &Value| {
+            params["progressToken"] == *token && params["message"].as_str().is_some_and(|text| !text.starts_with("$ "))
+        };
+        let told = self.notice("notifications/progress", is_wanted);
+        told["message"].as_str().expect("a message").to_owned()
+    }
+
     /// Answers by their ids, everything else as it came.
     fn keep(&mut self, message: Value) {
         match message["id"].as_str().filter(|_| message["method"].is_null()) {

@@ -244,8 +244,8 @@ fn whoever_asked_for_progress_is_told_the_newest_line_while_a_command_runs() {
     let command = "echo first; echo newest; until [ -e go ]; do sleep 0.01; done";
     let call = json!({ "name": "bash", "arguments": { "command": command }, "_meta": { "progressToken": "mine" } });
     pi.server.request("call", "tools/call", &call);
-    let told = pi.server.notice("notifications/progress", |params| params["progressToken"] == "mine");
-    assert!(told["message"].as_str().is_some_and(|text| text.ends_with(": newest")), "{told}");
+    let told = pi.server.progress(&json!("mine"));
+    assert!(told.ends_with(": newest"), "{told}");
     pi.write("go", "");
     assert!(server::text(&pi.server.answer("call")["result"]).starts_with("first\nnewest\n\nWall time"));
     pi.end();
