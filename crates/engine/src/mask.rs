@@ -86,7 +86,9 @@ impl Mask {
         let mut labels = Vec::new();
         let mut texts = Vec::new();
         let mut add = |label: String, forms: std::collections::BTreeSet<Vec<u8>>| {
-            texts.extend(forms.into_iter().map(|form| (form, labels.len())));
+            // The only way into the mask, whatever made the form.
+            let searchable = forms.into_iter().filter(|form| forms::is_searchable(form));
+            texts.extend(searchable.map(|form| (form, labels.len())));
             labels.push(label.into_bytes());
         };
         for secret in withheld {

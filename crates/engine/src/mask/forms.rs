@@ -51,13 +51,14 @@ const STRETCH: usize = 16;
 /// whole lines only, because the list would be long.
 const LONGEST_IN_STRETCHES: usize = 4096;
 
-/// All texts in which this value may appear. None if it is too short.
+/// All texts in which this value may appear. None if it is too short without the white space around it: blanks are in
+/// every output.
 pub(super) fn of(value: &[u8]) -> BTreeSet<Vec<u8>> {
     let mut forms = BTreeSet::new();
-    if value.len() < SHORTEST || NO_SECRETS.iter().any(|word| value.eq_ignore_ascii_case(word)) {
+    let trimmed = value.trim_ascii();
+    if trimmed.len() < SHORTEST || NO_SECRETS.iter().any(|word| trimmed.eq_ignore_ascii_case(word)) {
         return forms;
     }
-    let trimmed = value.trim_ascii();
     let cleaned = cleaned(value);
     let lossy = String::from_utf8_lossy(value).into_owned().into_bytes();
     for whole in [value, trimmed, &cleaned, cleaned.trim_ascii(), &lossy] {
@@ -88,6 +89,11 @@ pub(super) fn of(value: &[u8]) -> BTreeSet<Vec<u8>> {
     forms
 }
 
+/// True if a text can be searched: the finder needs its length, and blanks alone are in every output.
+pub(super) fn is_searchable(form: &[u8]) -> bool {
+    form.len() >= SHORTEST && !form.trim_ascii().is_empty()
+}
+
 /// The blocks of a text that are searched: at most [`LONGEST`] bytes each; the last one may overlap the one before.
 pub(super) fn blocks(form: &[u8]) -> impl Iterator<Item = &[u8]> {
     let last = form.len().saturating_sub(LONGEST);
@@ -105,7 +111,7 @@ pub(super) fn passwords(value: &[u8]) -> BTreeSet<Vec<u8>> {
         let mut alone = if is_elsewhere { BTreeSet::new() } else { of(password) };
         if alone.is_empty() {
             // A short password, or one that is a word, is recognized by its login.
-            forms.extend(crate::url_secrets::login(url).filter(|login| login.len() >= SHORTEST).map(<[u8]>::to_vec));
+            forms.extend(crate::url_secrets::login(url).map(<[u8]>::to_vec));
         } else {
             alone.extend(of(&decoded));
         }

@@ -293,6 +293,17 @@ fn long_values_are_found_in_blocks_and_named_once() {
 /// No piece of this many bytes of a value may be visible.
 const PIECE: usize = 12;
 
+/// Values in which blanks, line ends and control characters leave little to search for.
+fn any_mostly_blank() -> impl Strategy<Value = String> {
+    let piece = prop_oneof![
+        4 => "[ \t\r\n]{1,12}",
+        2 => "[a-z]{1,9}",
+        1 => "(%20|\\\\n|\u{8}|\u{1b}\\[0m|[äé]){1,4}",
+    ];
+    let value = prop::collection::vec(piece, 0..8).prop_map(|pieces| pieces.concat());
+    prop_oneof![value.clone(), value.prop_map(|password| format!("postgres://u:{password}@h/d"))]
+}
+
 /// Values of all kinds: tokens, keys of several lines, text that encoders change, control characters.
 fn any_value() -> impl Strategy<Value = String> {
     prop_oneof![
@@ -343,6 +354,18 @@ fn piece_seen(shown: &[u8], hidden: &[Vec<u8>]) -> Option<String> {
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+
+    #[test]
+    fn blanks_in_a_value_neither_hide_other_blanks_nor_the_value(value in any_mostly_blank(), edges in 0_usize..4) {
+        let mask = mask(&[("SECRET", &value)]);
+        let edges = [Edges::None, Edges::End, Edges::Begin, Edges::Both][edges];
+        let blanks = "\t    \n\r\n".repeat(3) + &" ".repeat(40);
+        prop_assert_eq!(mask.apply(blanks.as_bytes(), Edges::None), None);
+        let text = format!("<{value}>");
+        let shown = mask.apply(text.as_bytes(), edges).unwrap_or_else(|| text.clone().into_bytes());
+        let trimmed = value.trim_ascii();
+        prop_assert!(trimmed.len() < SHORTEST || memmem::find(&shown, trimmed.as_bytes()).is_none());
+    }
 
     #[test]
     fn no_piece_of_a_value_is_shown_whatever_the_chunks(
