@@ -35,6 +35,10 @@ fn tree(script: &str, finding: &Finding) -> String {
     for (depth, step) in steps.iter().enumerate() {
         let _ = writeln!(text, "{}└─ {}", "   ".repeat(depth), one_line(step));
     }
+    let depth = "   ".repeat(steps.len().saturating_sub(1));
+    for command in &finding.also {
+        let _ = writeln!(text, "{depth}└─ {}", one_line(command));
+    }
     let level = match finding.level {
         Level::Warn => "warning",
         Level::Ask => "needs approval",

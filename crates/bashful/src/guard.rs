@@ -277,7 +277,7 @@ fn pointed(script: &str, finding: &Finding, redactor: &Redactor) -> String {
         finding.rule,
         " ".repeat(margin.len() + lead),
         "^".repeat(wide(&about).max(1)),
-        redactor.redact(finding.text()).lines().map(visible).collect::<Vec<_>>().join("\n")
+        redactor.redact(finding.whole_text()).lines().map(visible).collect::<Vec<_>>().join("\n")
     )
 }
 

@@ -6,15 +6,17 @@ use std::future::ready;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use bashful_engine::{Approval, Approver, BoxFuture, Finding, Level, Plan, Redacted, Redactor, Refusal, Verdict};
+use bashful_engine::{
+    Approval, Approver, BoxFuture, Finding, LONGEST_FOUND, Level, Plan, Redacted, Redactor, Refusal, Verdict,
+};
 
 use bashful_render::visible;
 
 /// Most lines of a question. A yes counts only for a script that was shown whole, and nobody reads more.
 const MOST_LINES: usize = 200;
 
-/// Most bytes of a question.
-const MOST_BYTES: usize = 16 * 1024;
+/// Most bytes of a question. The commands of a finding that are not all there are longer.
+const MOST_BYTES: usize = LONGEST_FOUND;
 
 /// Longest script in bytes that the `bashful allow` line repeats.
 const REPEATED: usize = 200;
@@ -75,15 +77,16 @@ fn question_text(plan: &Plan, verdict: &Verdict, redactor: &Redactor) -> String 
         .map(|finding| {
             // The last link is the command as it would run. It quotes the script, which may contain newlines.
             let found = finding.chain.last().map(|command| format!("{}: ", line(command))).unwrap_or_default();
-            (format!("{found}{}", finding.concern().trim_end_matches('.')), &finding.rule)
+            let also = finding.also.iter().fold(String::new(), |also, command| also + "\nand " + &line(command));
+            (format!("{found}{}", finding.concern().trim_end_matches('.')), &finding.rule, also)
         })
         .collect();
     let paragraphs: Vec<String> = findings
         .iter()
         .enumerate()
-        .map(|(at, (finding, rule))| match at {
-            0 => format!("{finding}. Run it? [{rule}]\nin {directory}\n\n{}", script.join("\n")),
-            _ => format!("also {finding}. [{rule}]"),
+        .map(|(at, (finding, rule, also))| match at {
+            0 => format!("{finding}. Run it? [{rule}]{also}\nin {directory}\n\n{}", script.join("\n")),
+            _ => format!("also {finding}. [{rule}]{also}"),
         })
         .collect();
     paragraphs.join("\n\n")
@@ -128,4 +131,36 @@ pub fn shell_quoted(text: &str) -> String {
         return text.to_owned();
     }
     format!("'{}'", text.replace('\'', "'\\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use bashful_engine::{Engine, Guard, Judge, Options, Request, Script};
+
+    use super::*;
+
+    fn question_about(script: &str) -> Result<String, Approval> {
+        let engine = Engine::new(Options::new("/bin/bash".into(), "/".into())).expect("an engine");
+        let plan = engine.plan(Request::new(Script::new(script).expect("a script"))).expect("a plan");
+        question(&plan, &Judge::new(Guard::default()).verdict(&plan)).map(Redacted::into_string)
+    }
+
+    #[test]
+    fn every_command_that_a_loop_would_run_is_in_the_question() {
+        let asked = question_about("for d in sdb1 sda; do mkfs.ext4 /dev/$d; done").expect("a question");
+        let expected = "mkfs.ext4 /dev/sdb1: this overwrites a disk or a partition, and everything on it is lost. \
+                        Run it? [disk/overwrite]\nand mkfs.ext4 /dev/sda\nin /\n\n  | for d in";
+        assert!(asked.starts_with(expected), "{asked}");
+    }
+
+    #[test]
+    fn nobody_is_asked_about_commands_that_a_question_cannot_show() {
+        let long = "conv=sync,".repeat(500);
+        for script in [
+            format!("for d in sdb1 sdb2 sdb3 sda; do dd if=x {long} of=/dev/$d; done"),
+            format!("x={long}; dd if=x $x$x$x$x of=/dev/sda"),
+        ] {
+            assert!(matches!(question_about(&script), Err(Approval::Unavailable(_))));
+        }
+    }
 }

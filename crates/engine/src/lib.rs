@@ -94,7 +94,7 @@ pub use artifacts::{
 };
 pub use backend::{After, Attached, Backend, BoxFuture, Outputs, StartError};
 pub use bashful_condense::{Condenser, FilterError, FilterInfo, Selection};
-pub use bashful_guard::{Finding, Guard, Level, Policy, Prelude, RuleError, Setting, Verdict};
+pub use bashful_guard::{Finding, Guard, LONGEST_FOUND, Level, Policy, Prelude, RuleError, Setting, Verdict};
 pub use bashful_keeper::protocol::VERSION as PROTOCOL_VERSION;
 pub use bashful_keeper::{Ancestry, End, Exit, StopReason, ancestry};
 pub use bashful_screen::{Cursor, Key, Keys, Snapshot as ScreenSnapshot, UnknownKey};

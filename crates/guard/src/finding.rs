@@ -1,5 +1,6 @@
 //! The guard's answer.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::ops::Range;
 
@@ -22,6 +23,15 @@ pub enum Level {
 /// The words that messages of denied scripts begin with.
 const DENIAL: &str = "permission denied: ";
 
+/// Longest text in bytes of the commands of one finding. A person who is asked reads less.
+pub const LONGEST_FOUND: usize = 16 * 1024;
+
+/// Longest step of a chain in bytes that a text repeats whole.
+const LONGEST_STEP: usize = 160;
+
+/// Further commands that a text repeats. The question to a person has all of them.
+const MOST_ALSO: usize = 4;
+
 /// One thing that a rule has found in a script.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Finding {
@@ -33,6 +43,10 @@ pub struct Finding {
     pub span: Range<usize>,
     /// The forms that the command took, from the script's text to the words that would run.
     pub chain: Vec<String>,
+    /// Further commands of the same place, such as the other rounds of a loop. All of them, or more bytes than
+    /// [`LONGEST_FOUND`].
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub also: Vec<String>,
     /// The message of the rule.
     pub message: String,
     /// A script that probably does what the author meant, and passes the guard.
@@ -50,18 +64,51 @@ impl Finding {
         self.rule == NOT_UNDERSTOOD.name
     }
 
-    /// The whole text: the message, the resolved command, and the alternative.
+    /// The text for a model: the message, the resolved commands, and the alternative. Long lists are cut.
     pub fn text(&self) -> String {
+        self.text_within(LONGEST_STEP, MOST_ALSO)
+    }
+
+    /// The text for a person who decides: nothing is cut, except that commands of more than [`LONGEST_FOUND`] bytes are
+    /// said to be more.
+    pub fn whole_text(&self) -> String {
+        self.text_within(usize::MAX, usize::MAX)
+    }
+
+    fn text_within(&self, longest_step: usize, most_also: usize) -> String {
         let mut text = self.message.clone();
+        // Writing to a string does not fail.
         if !self.chain.is_empty() {
-            // Writing to a string does not fail.
-            let _ = write!(text, "\nfound: {}", self.chain.join(" → "));
+            let steps: Vec<_> = self.chain.iter().map(|step| without_middle(step, longest_step)).collect();
+            let _ = write!(text, "\nfound: {}", steps.join(" → "));
+        }
+        if !self.also.is_empty() {
+            let also: Vec<_> =
+                self.also.iter().take(most_also).map(|command| without_middle(command, longest_step)).collect();
+            let _ = write!(text, "\nalso: {}", also.join("; "));
+            let is_cut = self.also.iter().map(String::len).sum::<usize>() > LONGEST_FOUND;
+            match self.also.len().saturating_sub(most_also) {
+                _ if is_cut => text.push_str("; and more"),
+                0 => {}
+                more => {
+                    let _ = write!(text, "; and {more} more");
+                }
+            }
         }
         if !self.alternative.is_empty() {
             let _ = write!(text, "\ninstead: {}", self.alternative);
         }
         text
     }
+}
+
+/// A text of at most about so many bytes. Both ends stay, because the last words of a command are often its targets.
+pub(crate) fn without_middle(text: &str, longest: usize) -> Cow<'_, str> {
+    if text.len() <= longest {
+        return Cow::Borrowed(text);
+    }
+    let (begin, end) = (text.floor_char_boundary(longest / 2), text.ceil_char_boundary(text.len() - longest / 2));
+    Cow::Owned(format!("{}…{}", &text[..begin], &text[end..]))
 }
 
 /// Everything that was found in a script.
@@ -87,5 +134,16 @@ impl Verdict {
     /// The findings that keep the script from running.
     pub fn refusals(&self) -> impl Iterator<Item = &Finding> {
         self.findings.iter().filter(|finding| finding.level >= Level::Ask)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_command_keeps_both_ends() {
+        assert_eq!(without_middle("dd of=/dev/sda", 14), "dd of=/dev/sda");
+        assert_eq!(without_middle("dd ä if=/dev/zero of=/dev/sda", 8), "dd …/sda");
     }
 }

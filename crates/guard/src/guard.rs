@@ -175,6 +175,7 @@ impl Guard {
             level: self.level(rule.name, rule.level)?,
             span: 0..length,
             chain: Vec::new(),
+            also: Vec::new(),
             message: format!("{}: {why}", rule.message),
             alternative: rule.alternative.to_owned(),
         })

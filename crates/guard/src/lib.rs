@@ -36,7 +36,7 @@ mod rules;
 mod sequence;
 mod walk;
 
-pub use finding::{Finding, Level, Verdict};
+pub use finding::{Finding, LONGEST_FOUND, Level, Verdict};
 pub use guard::{Guard, LONGEST_SCRIPT, Policy, Prelude, Setting};
 pub use resolved::{ResolvedCommand, resolved_commands};
 pub use rules::{BUILT_IN, Rule, RuleError};

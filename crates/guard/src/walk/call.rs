@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use crate::finding::{LONGEST_FOUND, without_middle};
 use crate::marks::{ONE, SET, SOME, STAR, UNKNOWN, is_vague, readable};
 use crate::pattern;
 use crate::resolved::ResolvedCommand;
@@ -494,20 +495,6 @@ fn alias_key(name: &str) -> String {
 
 /// Words as one line that a person can read.
 fn shown(words: &[String]) -> String {
-    /// More than this is cut: the end of a long line says nothing.
-    const LONGEST: usize = 160;
-    let mut line = String::new();
-    for word in words {
-        if !line.is_empty() {
-            line.push(' ');
-        }
-        line.push_str(&readable(word));
-        if line.len() > LONGEST {
-            let end = (0..=LONGEST).rev().find(|end| line.is_char_boundary(*end)).unwrap_or(0);
-            line.truncate(end);
-            line.push('…');
-            break;
-        }
-    }
-    line
+    let words: Vec<String> = words.iter().map(|word| readable(&without_middle(word, LONGEST_FOUND))).collect();
+    without_middle(&words.join(" "), LONGEST_FOUND).into_owned()
 }

@@ -1,6 +1,7 @@
 //! Loops.
 
 use crate::marks::{HOME, START, UNKNOWN, is_mark};
+use crate::rules::TOO_COMPLEX;
 use crate::walk::interest::interest;
 use crate::walk::state::{ShellState, ShellValue};
 use crate::walk::{Flow, ScriptWalk};
@@ -19,15 +20,19 @@ impl ScriptWalk<'_> {
         let mut parts = head.split(';');
         let (first, condition, step) = (parts.next(), parts.next().unwrap_or(""), parts.next().unwrap_or(""));
         self.number(first.unwrap_or(""));
+        let asked = self.trail.asked();
+        let mut is_partial = true;
         for round in 0..self.budget.detail().rounds {
             let goes_on = if condition.trim().is_empty() { None } else { self.number(condition) };
             if self.budget.is_exhausted() || goes_on == Some(0) || goes_on.is_none() && round >= UNKNOWN_ROUNDS {
+                is_partial = false;
                 break;
             }
             self.budget.spend(1);
             self.run_list(body);
             self.number(step);
         }
+        self.find_unnamed(is_partial, asked);
         Flow::Next
     }
 
@@ -46,7 +51,7 @@ impl ScriptWalk<'_> {
 
     /// The rounds of a loop whose condition has run once. `reads` is true if it has read a line.
     fn run_rounds(&mut self, condition: &List, body: &List, mut reads: bool, before: ShellState) -> Flow {
-        let mut rounds = 0;
+        let (mut rounds, asked) = (0, self.trail.asked());
         while rounds < self.budget.detail().rounds && !self.budget.is_exhausted() {
             if rounds > 0 {
                 let could_read = self.world.shell.input.len();
@@ -64,10 +69,19 @@ impl ScriptWalk<'_> {
                 break;
             }
         }
+        self.find_unnamed(reads && rounds >= self.budget.detail().rounds, asked);
         self.world.shell.read_failed = false;
         let after = std::mem::replace(&mut self.world.shell, before);
         self.world.shell = after.join(&self.world.shell);
         Flow::Next
+    }
+
+    /// Says that a question does not name every command, if rounds were left out of a loop that somebody is asked about.
+    pub(super) fn find_unnamed(&mut self, is_partial: bool, asked_before: usize) {
+        if is_partial && self.trail.asked() > asked_before {
+            let message = format!("{}: it does this more often than can be named", TOO_COMPLEX.message);
+            self.report(TOO_COMPLEX.name, TOO_COMPLEX.level, &message, TOO_COMPLEX.alternative);
+        }
     }
 
     pub(super) fn for_each(&mut self, name: &str, words: Option<&[ShellWord]>, body: &List) -> Flow {
@@ -102,13 +116,15 @@ impl ScriptWalk<'_> {
 
     /// Runs the body of a loop with these values.
     fn run_each(&mut self, name: &str, values: Vec<String>, body: &List) -> Flow {
-        let total = values.len();
+        let (total, asked) = (values.len(), self.trail.asked());
+        let mut is_partial = false;
         for (round, value) in values.into_iter().enumerate() {
             if self.budget.is_exhausted() {
                 break;
             }
             // Of long lists, the first ones, the last one, and those that stand out.
             if round >= self.budget.detail().rounds && round + 1 < total && interest(&value) < 2 {
+                is_partial = true;
                 continue;
             }
             self.budget.spend(1);
@@ -118,6 +134,7 @@ impl ScriptWalk<'_> {
                 return flow;
             }
         }
+        self.find_unnamed(is_partial, asked);
         if total == 0 {
             // Nothing would run, unless the list comes from outside.
             self.assign(name, ShellValue::Scalar(UNKNOWN.to_string()), None);

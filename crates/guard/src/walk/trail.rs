@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::rc::Rc;
 
-use crate::finding::{Finding, Level};
+use crate::finding::{Finding, LONGEST_FOUND, Level};
 use crate::resolved::ResolvedCommand;
 use bashful_bash::ast::SourceExtent;
 
@@ -30,6 +30,8 @@ pub(crate) struct Trail<'g> {
     /// The words of the commands that the current one was unwrapped from, outermost first.
     pub(super) unwrapped: Vec<String>,
     pub(crate) findings: Vec<Finding>,
+    /// Reports of level `ask`, repeated ones too.
+    asked: usize,
     /// Commands for a caller that listens.
     pub(crate) watch: Option<CommandWatch>,
     /// The script does not parse to its end.
@@ -53,6 +55,7 @@ impl<'g> Trail<'g> {
             assignments: Vec::new(),
             unwrapped: Vec::new(),
             findings: Vec::new(),
+            asked: 0,
             watch: None,
             is_incomplete: false,
         }
@@ -91,11 +94,14 @@ impl<'g> Trail<'g> {
         }
     }
 
-    /// Adds a finding about the current command, unless the rule has one there already.
+    /// Adds a finding about the current command, or the command to the finding that the rule has there already.
     pub(crate) fn report(&mut self, rule: &str, level: Level, message: &str, alternative: &str) {
+        self.asked += usize::from(level == Level::Ask);
         let span = self.span();
-        let is_known = self.findings.iter().any(|finding| finding.rule == rule && finding.span == span);
-        if is_known || self.findings.len() >= MOST_FINDINGS {
+        if let Some(at) = self.findings.iter().position(|finding| finding.rule == rule && finding.span == span) {
+            return self.report_again(at);
+        }
+        if self.findings.len() >= MOST_FINDINGS {
             return;
         }
         self.findings.push(Finding {
@@ -103,9 +109,26 @@ impl<'g> Trail<'g> {
             level,
             span,
             chain: self.chain(),
+            also: Vec::new(),
             message: message.to_owned(),
             alternative: alternative.to_owned(),
         });
+    }
+
+    /// Adds the current command to a finding of the same place.
+    fn report_again(&mut self, at: usize) {
+        let Some(command) = self.unwrapped.last().cloned() else { return };
+        let Some(finding) = self.findings.get_mut(at) else { return };
+        let length: usize = finding.also.iter().map(String::len).sum();
+        let mut known = finding.chain.iter().chain(&finding.also);
+        if length <= LONGEST_FOUND && !known.any(|known| *known == command) {
+            finding.also.push(command);
+        }
+    }
+
+    /// Reports of level `ask` so far.
+    pub(super) fn asked(&self) -> usize {
+        self.asked
     }
 
     /// The current command's place in the script: all of it for a command that comes from definitions.

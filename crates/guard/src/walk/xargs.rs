@@ -135,6 +135,7 @@ impl ScriptWalk<'_> {
         };
         let command: Vec<String> =
             if options.rest.is_empty() { vec!["echo".to_owned()] } else { options.rest.to_vec() };
+        let asked = self.trail.asked();
         // Without `-a`, xargs has consumed the input, and the command finds nothing left.
         self.world.shell.input = "".into();
         if let Some(mark) = options.replace.as_ref().filter(|mark| !mark.is_empty()) {
@@ -145,11 +146,14 @@ impl ScriptWalk<'_> {
             for item in items.iter().take(MOST_ITEMS) {
                 self.call(command.iter().map(|word| word.replace(mark, item)).collect());
             }
-            return;
+            return self.find_unnamed(items.len() > MOST_ITEMS, asked);
         }
-        for items in options.batches(&input).into_iter().take(MOST_ITEMS) {
+        let batches = options.batches(&input);
+        let is_partial = batches.len() > MOST_ITEMS;
+        for items in batches.into_iter().take(MOST_ITEMS) {
             self.call(command.iter().cloned().chain(items).collect());
         }
+        self.find_unnamed(is_partial, asked);
     }
 }
 
