@@ -45,7 +45,11 @@ pub fn facts(job: &JobRecord) -> Value {
         "leftover": left.map(|left| left.iter()
             .map(|process| json!({ "pid": process.pid, "command": process.command })).collect::<Vec<_>>()),
         "missing": job.missing().iter()
-            .map(|missing| json!({ "bytes": [missing.range.start, missing.range.end], "why": missing.why }))
+            .map(|missing| json!({
+                // While the disk is full, the end is unknown.
+                "bytes": [missing.range.start, Some(missing.range.end).filter(|end| *end < u64::MAX)],
+                "why": missing.why,
+            }))
             .collect::<Vec<_>>(),
     });
     if job.protocol != PROTOCOL_VERSION {

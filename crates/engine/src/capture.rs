@@ -387,7 +387,7 @@ impl Capture {
     pub(crate) fn file(&self) -> Option<ContinuedFile<'_>> {
         match &self.raw {
             // After a failed write, appended bytes would be at the wrong offset.
-            RawBytes::Saved(writer) if writer.facts().error.is_none() => Some(ContinuedFile {
+            RawBytes::Saved(writer) if writer.can_be_continued() => Some(ContinuedFile {
                 file: writer.file(),
                 path: writer.path(),
                 at_most: writer.limit(),
@@ -416,11 +416,11 @@ impl Capture {
         self.finish_writing();
     }
 
-    /// Releases the space reserved on disk, because another process writes to the file from now on.
-    pub(crate) fn reserve_no_more(&mut self) {
+    /// Prepares the file for another process to write to from now on.
+    pub(crate) fn make_way(&mut self) {
         self.finish_writing();
         if let RawBytes::Saved(writer) = &mut self.raw {
-            writer.reserve_no_more();
+            writer.make_way();
         }
     }
 

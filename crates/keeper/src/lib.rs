@@ -19,7 +19,7 @@ mod awake;
 mod duration_text;
 pub mod gaps;
 mod link;
-mod output;
+pub mod output;
 mod phase;
 pub mod protocol;
 mod pump;

@@ -1,6 +1,7 @@
 //! Copies bytes from a pipe into a file, so that no process dies of `SIGPIPE`.
 //!
-//! Invariant: the pipe is read to its end, whatever happens to the file. Bytes that cannot be written are dropped.
+//! Invariant: the pipe is read to its end, whatever happens to the file. Bytes that cannot be written are listed as
+//! missing.
 
 use std::fs::File;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -17,8 +18,6 @@ pub(crate) struct Pump {
     from: OwnedFd,
     /// None if the bytes are dropped.
     to: Option<OutputFile>,
-    /// Bytes that may be written before the file's limit has to be checked.
-    room: u64,
 }
 
 /// State of a pipe after one [`Pump::run`].
@@ -38,7 +37,7 @@ impl Pump {
         let path = PathBuf::from(std::ffi::OsString::from_vec(release.path));
         let to =
             (!path.as_os_str().is_empty()).then(|| OutputFile::new(File::from(to), path, release.at_most, release.gap));
-        Some(Self { from, to, room: 0 })
+        Some(Self { from, to })
     }
 
     /// The file; none if the bytes are dropped.
@@ -61,26 +60,14 @@ impl Pump {
     }
 
     fn write(&mut self, bytes: &[u8]) {
-        let length = bytes.len() as u64;
-        if self.room < length {
-            // A file that cannot be shortened stays as it is, and later bytes are dropped.
-            match self.to.as_mut().map(OutputFile::enforce_limit) {
-                Some(Ok(room)) => self.room = room.max(length),
-                Some(Err(_)) => self.to = None,
-                None => {}
-            }
+        if let Some(to) = &mut self.to {
+            to.append(bytes);
         }
-        let Some(to) = &self.to else { return };
-        self.room -= length;
-        let mut rest = bytes;
-        while !rest.is_empty() {
-            match rustix::io::write(to.file(), rest) {
-                Ok(written) => rest = &rest[written..],
-                Err(Errno::INTR) => {}
-                // The disk is full. Writers are not to suffer for it.
-                Err(_) => return,
-            }
-        }
+    }
+
+    /// Records what the file lacks at its end, because something else is written behind it.
+    pub(crate) fn settle(&mut self) {
+        self.to.iter_mut().for_each(OutputFile::settle);
     }
 }
 

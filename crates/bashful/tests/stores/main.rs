@@ -1,6 +1,7 @@
 //! Everything that outlives a command: jobs, sessions, artifacts, the log, and processes that survive.
 
 mod artifacts;
+mod full_disk;
 mod jobs;
 mod log;
 mod ps;

@@ -83,6 +83,8 @@ pub struct ArtifactWriter {
     /// Offset up to which space is reserved; none once that is over.
     reserved: Option<u64>,
     error: Option<String>,
+    /// True if another process may write behind the bytes that were pushed. The list of gaps is its own then.
+    can_be_continued: bool,
 }
 
 impl ArtifactWriter {
@@ -99,6 +101,7 @@ impl ArtifactWriter {
             gap: limit / 2..limit / 2,
             reserved: Some(0),
             error: None,
+            can_be_continued: true,
         }
     }
 
@@ -147,6 +150,10 @@ impl ArtifactWriter {
     pub fn push(&mut self, bytes: &[u8]) -> Result<(), WriteError> {
         self.seen += bytes.len() as u64;
         if self.error.is_some() {
+            if std::mem::take(&mut self.can_be_continued) {
+                // Nobody took it over, and the gap has no end again. The caller has the facts in any case.
+                let _ = self.record_gaps(u64::MAX);
+            }
             return Ok(());
         }
         let step = usize::try_from(self.limit / STEPS).unwrap_or(usize::MAX);
@@ -204,8 +211,21 @@ impl ArtifactWriter {
         }
     }
 
-    /// Releases space reserved beyond the end. Call it before another process writes to the file.
-    pub(crate) fn reserve_no_more(&mut self) {
+    /// Prepares the file for another process that writes to it: releases the space reserved beyond the end, and makes
+    /// a hole of the end that could not be written.
+    pub(crate) fn make_way(&mut self) {
+        self.reserve_no_more();
+        if self.error.is_some() && !self.can_be_continued {
+            self.can_be_continued = self.record_gaps(self.seen).and_then(|()| self.file.set_len(self.seen)).is_ok();
+        }
+    }
+
+    /// True if bytes that are appended to the file get the offsets that they have in the output.
+    pub(crate) fn can_be_continued(&self) -> bool {
+        self.can_be_continued
+    }
+
+    fn reserve_no_more(&mut self) {
         if self.reserved.take().is_some_and(|reserved| reserved > self.written) {
             // Space that cannot be released goes with the file.
             let _ = self.file.set_len(self.written);
@@ -230,15 +250,19 @@ impl ArtifactWriter {
     fn stop(&mut self, source: io::Error) -> WriteError {
         self.reserve_no_more();
         self.error = Some(source.to_string());
-        if self.record_gaps(u64::MAX).is_err() && self.free_last_block() {
-            // If there is still no room, the caller has the facts, and `drop` tries once more.
-            let _ = self.record_gaps(u64::MAX);
-        }
+        self.can_be_continued = false;
+        // If there is still no room, the caller has the facts, and `drop` tries once more.
+        let _ = self.record_gaps(u64::MAX);
         WriteError { id: self.id, at: self.written, source }
     }
 
-    /// Records the gaps; `end` is the end of the missing rest.
-    fn record_gaps(&self, end: u64) -> io::Result<()> {
+    /// Records the gaps, if need be in place of the last block; `end` is the end of the missing rest.
+    fn record_gaps(&mut self, end: u64) -> io::Result<()> {
+        let saved = self.try_to_record_gaps(end);
+        if saved.is_err() && self.free_last_block() { self.try_to_record_gaps(end) } else { saved }
+    }
+
+    fn try_to_record_gaps(&self, end: u64) -> io::Result<()> {
         gaps::save(&self.path, &self.missing(end))
             .inspect_err(|error| tracing::debug!(id = self.id, %error, "cannot note what is missing"))
     }
@@ -266,9 +290,38 @@ impl ArtifactWriter {
 impl Drop for ArtifactWriter {
     fn drop(&mut self) {
         self.reserve_no_more();
-        if self.error.is_some() {
+        if self.error.is_some() && !self.can_be_continued {
             // Nobody can be told; the earlier record still says that the end is missing.
-            let _ = self.record_gaps(self.seen);
+            let _ = self.try_to_record_gaps(self.seen);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bashful_keeper::output::OutputFile;
+
+    use super::*;
+
+    #[test]
+    fn an_artifact_that_lacks_its_end_can_be_continued_behind_it() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("1");
+        let file = File::options().read(true).append(true).create(true).open(&path).expect("a file");
+        let mut writer = ArtifactWriter::new(1, path.clone(), file.try_clone().expect("a copy"), ByteSize::mib(64));
+        writer.longest = 100_000;
+        assert!(writer.push(&[b'x'; 150_000]).is_err() && !writer.can_be_continued());
+        for more in [50_000, 7] {
+            writer.push(&vec![b'x'; more]).expect("it is told once");
+            assert!(!writer.can_be_continued());
+            writer.make_way();
+            assert!(writer.can_be_continued());
+        }
+        let mut continued = OutputFile::new(file, path.clone(), 1 << 20, writer.gap());
+        continued.append(b"more");
+        drop((writer, continued));
+        assert_eq!(&std::fs::read(&path).expect("it is readable")[200_007..], b"more");
+        let missing: Vec<_> = gaps::load(&path).into_iter().map(|gap| gap.range).collect();
+        assert_eq!(missing, [100_000..200_007]);
     }
 }

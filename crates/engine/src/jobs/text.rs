@@ -66,7 +66,9 @@ impl JobRecord {
             }
         }
         let mut raw = Vec::new();
-        output.bytes(start..end, &mut raw)?;
+        // A gap whose end is unknown begins at the end of the file.
+        let is_last = end == total && self.missing().last().is_some_and(|gap| gap.range.end == u64::MAX);
+        output.bytes(start..if is_last { u64::MAX } else { end }, &mut raw)?;
         if is_cut
             && self.missing().is_empty()
             && let Some(line_end) = memchr::memchr(b'\n', &raw).filter(|at| at + 1 < raw.len())

@@ -10,6 +10,7 @@ use std::os::fd::AsFd;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use bashful_keeper::output::OutputFile;
 use bashful_keeper::protocol::{Leftover, OUTPUT};
 use bashful_sys::boot_time;
 use thiserror::Error;
@@ -104,6 +105,9 @@ impl Run {
         self.link.can_hand_over()?;
         // Opens the artifact if the reply cuts the output: the job then continues in the file that the reply names.
         self.outputs();
+        for stream in &mut self.streams {
+            stream.capture.make_way();
+        }
         let plan = self.checked.plan();
         let place = |stream: &Stream| stream.capture.file().map(|file| file.path.to_path_buf());
         let redactor = Redactor::new(Arc::clone(&self.mask));
@@ -138,9 +142,6 @@ impl Run {
     /// Hands the job and the pipes to the keeper, which writes the job's status.
     async fn hand_over(&mut self, job: &NewJob, kind: JobKind) -> Result<(), NotSent> {
         let null_file = null_file().map_err(NotSent::Keeper)?;
-        for stream in &mut self.streams {
-            stream.capture.reserve_no_more();
-        }
         let names = [OUTPUT, STDERR];
         let own: Vec<_> =
             self.streams.iter().zip(names).map(|(stream, name)| own_file(job, name, &stream.capture)).collect();
@@ -163,7 +164,7 @@ impl Run {
         let Ok(null_file) = null_file() else { return };
         for stream in &mut self.streams {
             stream.capture.save_now();
-            stream.capture.reserve_no_more();
+            stream.capture.make_way();
         }
         let outputs =
             self.streams.iter().map(|stream| output_handover(stream, stream.capture.file(), &null_file)).collect();
@@ -200,8 +201,11 @@ fn own_file(job: &NewJob, name: &str, capture: &Capture) -> Option<(File, PathBu
     if capture.file().is_some() {
         return None;
     }
-    let mut file = job.file(name).ok()?;
-    // Bytes that do not fit on the disk are lost; later ones may fit again.
-    let _ = io::Write::write_all(&mut file, capture.bytes_in_memory().unwrap_or_default());
-    Some((file, job.directory.join(name)))
+    let (file, path) = (job.file(name).ok()?, job.directory.join(name));
+    let mut output = OutputFile::new(file.try_clone().ok()?, path.clone(), job.at_most, Range::default());
+    match capture.bytes_in_memory() {
+        Some(bytes) => output.append(bytes),
+        None => output.lose(capture.bytes(), "they were written before it became a job, and could not be saved"),
+    }
+    Some((file, path))
 }

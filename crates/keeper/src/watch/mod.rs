@@ -356,6 +356,8 @@ impl CommandWatch {
     /// Writes the state of the job into its record. If that fails, readers find the job lost.
     fn write_status(&mut self, state: &State<'_>) {
         if let Some(record) = &mut self.record {
+            // The last line goes behind everything.
+            self.pumps.iter_mut().for_each(Pump::settle);
             let _ = record.write_status(state, self.output.as_ref());
         }
     }
