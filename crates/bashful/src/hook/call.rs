@@ -123,13 +123,11 @@ fn without_lone_surrogates(mut text: Vec<u8>) -> Vec<u8> {
 mod tests {
     use super::*;
 
-    const ALL: [Agent; 3] = [Agent::Claude, Agent::Codex, Agent::Gemini];
-
     fn shell(script: &str, directory: &str) -> Reading {
         Reading::Shell(ShellCall { script: script.into(), directory: Some(directory.into()) })
     }
 
-    /// Calls recorded from Claude Code 2.1.325, Codex 0.166.0 and Gemini CLI 0.61.0.
+    /// Calls recorded from the versions in docs/hooks.md.
     #[test]
     fn calls_of_shell_tools_are_understood() {
         let claude = r#"{"session_id":"s","transcript_path":"/t.jsonl","cwd":"/work","prompt_id":"p","permission_mode":"default",
@@ -147,11 +145,21 @@ mod tests {
         let gemini = r#"{"session_id":"s","cwd":"/work","hook_event_name":"BeforeTool","timestamp":"2026-11-16T00:00:00Z",
             "tool_name":"run_shell_command","tool_input":{"command":"ls","dir_path":"sub"}}"#;
         assert_eq!(read(Agent::Gemini, gemini.as_bytes()), shell("ls", "/work/sub"));
+        let copilot = r#"{"hook_event_name":"PreToolUse","session_id":"s","timestamp":"2026-11-19T02:07:25.006Z","cwd":"/work",
+            "tool_name":"Bash","tool_input":{"command":"ls","description":"d"}}"#;
+        assert_eq!(read(Agent::Copilot, copilot.as_bytes()), shell("ls", "/work"));
+        let qwen = r#"{"session_id":"s","transcript_path":"/t.jsonl","cwd":"/work","hook_event_name":"PreToolUse","permission_mode":"yolo",
+            "tool_name":"run_shell_command","tool_input":{"command":"ls","is_background":false,"directory":"/work/sub"}}"#;
+        assert_eq!(read(Agent::Qwen, qwen.as_bytes()), shell("ls", "/work/sub"));
+        assert_eq!(
+            read(Agent::Qwen, qwen.replace("run_shell_command", "monitor").as_bytes()),
+            shell("ls", "/work/sub")
+        );
     }
 
     #[test]
     fn other_tools_and_events_are_passed_over_even_if_they_cannot_be_read() {
-        for agent in ALL {
+        for agent in Agent::ALL {
             let event = agent.event();
             for text in [
                 r#"{"hook_event_name":"PostToolUse","tool_name":"Bash","tool_input":{"command":"ls"}}"#.to_owned(),
@@ -178,7 +186,7 @@ mod tests {
 
     #[test]
     fn a_shell_call_that_cannot_be_read_is_not_passed_over() {
-        for agent in ALL {
+        for agent in Agent::ALL {
             let tool = agent.shell_tools()[0];
             let call = |input: &str| format!(r#"{{"cwd":"/","tool_name":"{tool}","tool_input":{input}}}"#).into_bytes();
             unreadable(agent, &call("{}"), "no command");

@@ -9,7 +9,7 @@ use thiserror::Error;
 use super::Agent;
 use super::places::command;
 use crate::exit::Exit;
-use crate::install::change::{AppliedChange, Change, Edit};
+use crate::install::change::{AppliedChange, Change};
 use crate::install::record::{self, Installation};
 use crate::install::stage::{Asking, Noted, StageOutcome, Staged, carry_out, stage, unstage};
 use crate::print;
@@ -27,7 +27,7 @@ Exit code: 0 if it is there, or gone; 1 if you said no; 125 if it cannot be done
 
 Example: bashful hook install codex")]
 pub(crate) struct InstallArgs {
-    /// claude, codex or gemini.
+    /// claude, codex, gemini, copilot, qwen or opencode.
     #[arg(value_enum, hide_possible_values = true)]
     agent: Agent,
     /// Remove the hook.
@@ -55,9 +55,8 @@ pub(super) fn main(args: &InstallArgs, config: Option<&Path>) -> Result<Exit, Bo
     let client = format!("{}-{HOOK}", agent.word());
     let of = Installation { name: HOOK.to_owned(), project: None };
     let noted = records.as_deref().map(|directory| Noted { directory, client: &client, of });
-    let path = vec!["hooks".to_owned(), agent.event().to_owned()];
     let own = command(agent, &around, config)?;
-    let change = Change::new(file.clone(), Edit::Add { path: path.clone(), item: agent.group(&own) });
+    let change = Change::new(file.clone(), agent.edit(&own));
     let (staged, removes): (Vec<Staged>, bool) = if args.remove {
         let mut done = match &noted {
             Some(noted) => record::changes(noted.directory, noted.client, &noted.of)?,
@@ -91,18 +90,16 @@ pub(super) fn main(args: &InstallArgs, config: Option<&Path>) -> Result<Exit, Bo
 }
 
 /// The user's next step, and the effect of a missing program.
-fn next_step(agent: Agent) -> &'static str {
-    match agent {
-        Agent::Claude => {
-            "it is in force when Claude Code is started next. If bashful is removed, Claude Code runs commands unjudged"
-        }
+fn next_step(agent: Agent) -> String {
+    let title = agent.title();
+    let when = match agent {
         Agent::Codex => {
-            "Codex runs no hook before you have trusted it: start `codex`, and at \"Hooks need review\" choose to trust it. Until then, \
-             and in `codex exec`, every command runs unjudged, without a word. Check with\n  bashful hook status codex\n\
-             If bashful is removed, Codex runs commands unjudged"
+            "Codex runs no hook before you have trusted it: start `codex`, and at \"Hooks need review\" choose to trust it. Until then \
+             every command runs unjudged, and `codex exec` does not even say so. Once trusted, it holds in `codex exec` too. Check with\n  \
+             bashful hook status codex\n"
+                .to_owned()
         }
-        Agent::Gemini => {
-            "it is in force when Gemini CLI is started next. If bashful is removed, Gemini CLI refuses every command"
-        }
-    }
+        _ => format!("it is in force when {title} is started next. "),
+    };
+    format!("{when}If bashful is removed, {title} {}", agent.without_hook())
 }

@@ -37,6 +37,12 @@ pub(crate) enum HookCommand {
     Codex,
     /// Judge a tool call of Gemini CLI, read from standard input.
     Gemini,
+    /// Judge a tool call of GitHub Copilot CLI, read from standard input.
+    Copilot,
+    /// Judge a tool call of Qwen Code, read from standard input.
+    Qwen,
+    /// Judge a tool call of opencode, read from standard input.
+    Opencode,
     /// Add the hook to an agent's settings, or remove it.
     Install(install::InstallArgs),
     /// Show whether the hooks are in force.
@@ -52,15 +58,26 @@ pub(crate) enum Agent {
     Codex,
     /// Gemini CLI.
     Gemini,
+    /// GitHub Copilot CLI.
+    Copilot,
+    /// Qwen Code.
+    Qwen,
+    /// opencode, which asks through a plugin of ours.
+    Opencode,
 }
 
 impl Agent {
+    const ALL: [Self; 6] = [Self::Claude, Self::Codex, Self::Gemini, Self::Copilot, Self::Qwen, Self::Opencode];
+
     /// Its name on the command line.
     fn word(self) -> &'static str {
         match self {
             Self::Claude => "claude",
             Self::Codex => "codex",
             Self::Gemini => "gemini",
+            Self::Copilot => "copilot",
+            Self::Qwen => "qwen",
+            Self::Opencode => "opencode",
         }
     }
 
@@ -69,15 +86,15 @@ impl Agent {
             Self::Claude => "Claude Code",
             Self::Codex => "Codex",
             Self::Gemini => "Gemini CLI",
+            Self::Copilot => "GitHub Copilot CLI",
+            Self::Qwen => "Qwen Code",
+            Self::Opencode => "opencode",
         }
     }
 
     /// The event that comes before a tool runs.
     fn event(self) -> &'static str {
-        match self {
-            Self::Claude | Self::Codex => "PreToolUse",
-            Self::Gemini => "BeforeTool",
-        }
+        if self == Self::Gemini { "BeforeTool" } else { "PreToolUse" }
     }
 
     /// The tools that run commands. Codex 0.166 names all of them `Bash`; the other names are older.
@@ -86,20 +103,35 @@ impl Agent {
             Self::Claude => &["Bash", "Monitor"],
             Self::Codex => &["Bash", "shell", "local_shell", "exec_command"],
             Self::Gemini => &["run_shell_command"],
+            Self::Copilot => &["Bash", "bash"],
+            Self::Qwen => &["run_shell_command", "monitor"],
+            Self::Opencode => &["bash"],
         }
     }
 
     /// The tools of the versions in docs/hooks.md, which a hook must receive.
     fn current_tools(self) -> &'static [&'static str] {
-        if self == Self::Codex { &["Bash"] } else { self.shell_tools() }
+        match self {
+            Self::Codex | Self::Copilot => &["Bash"],
+            _ => self.shell_tools(),
+        }
     }
 
     /// The matcher that stands in the agent's settings.
-    fn matcher(self) -> &'static str {
+    fn matcher(self) -> String {
+        self.current_tools().join("|")
+    }
+
+    /// True if `ask` makes the agent ask its user. Codex takes it for an error of the hook, and then runs the command.
+    fn can_ask(self) -> bool {
+        matches!(self, Self::Claude | Self::Copilot | Self::Qwen)
+    }
+
+    /// The effect of a hook that cannot be started.
+    fn without_hook(self) -> &'static str {
         match self {
-            Self::Claude => "Bash|Monitor",
-            Self::Codex => "Bash",
-            Self::Gemini => "run_shell_command",
+            Self::Gemini | Self::Copilot | Self::Opencode => "refuses every command",
+            Self::Claude | Self::Codex | Self::Qwen => "runs every command unjudged",
         }
     }
 }
@@ -125,6 +157,9 @@ pub(crate) fn main(command: &HookCommand, file: Option<&Path>) -> Result<Exit, B
         HookCommand::Claude => Ok(answer_one(Agent::Claude, file)),
         HookCommand::Codex => Ok(answer_one(Agent::Codex, file)),
         HookCommand::Gemini => Ok(answer_one(Agent::Gemini, file)),
+        HookCommand::Copilot => Ok(answer_one(Agent::Copilot, file)),
+        HookCommand::Qwen => Ok(answer_one(Agent::Qwen, file)),
+        HookCommand::Opencode => Ok(answer_one(Agent::Opencode, file)),
         HookCommand::Install(args) => install::main(args, file),
         HookCommand::Status(args) => status::main(args),
     }
@@ -217,18 +252,15 @@ fn formed(agent: Agent, answer: &HookReply) -> Value {
         Some(how) => format!("{}\n\nit needs approval; {how}", answer.text),
         None => answer.text.clone(),
     };
-    match agent {
-        Agent::Gemini => json!({ "decision": "deny", "reason": refused }),
-        Agent::Claude | Agent::Codex => {
-            // Codex takes `ask` for an error of the hook, and then runs the command.
-            let asks = agent == Agent::Claude && answer.level == Level::Ask;
-            json!({ "hookSpecificOutput": {
-                "hookEventName": "PreToolUse",
-                "permissionDecision": if asks { "ask" } else { "deny" },
-                "permissionDecisionReason": if asks { &answer.text } else { &refused },
-            } })
-        }
+    if agent == Agent::Gemini {
+        return json!({ "decision": "deny", "reason": refused });
     }
+    let asks = agent.can_ask() && answer.level == Level::Ask;
+    json!({ "hookSpecificOutput": {
+        "hookEventName": agent.event(),
+        "permissionDecision": if asks { "ask" } else { "deny" },
+        "permissionDecisionReason": if asks { &answer.text } else { &refused },
+    } })
 }
 
 #[cfg(test)]

@@ -8,8 +8,13 @@ use bashful_dialect::shell_quoted;
 use serde_json::{Value, json};
 
 use super::Agent;
-use crate::install::{program_text, read_settings};
+use crate::install::change::Edit;
+use crate::install::{program_text, read_settings, read_text};
 use crate::surroundings::Surroundings;
+
+/// The plugin of opencode, in which a placeholder stands for the command.
+const PLUGIN: &str = include_str!("opencode.js");
+const PLUGIN_COMMAND: &str = "COMMAND_OF_THE_HOOK";
 
 /// A hook of bashful in an agent's settings.
 #[derive(Debug)]
@@ -41,6 +46,9 @@ impl Agent {
             Self::Claude => named("CLAUDE_CONFIG_DIR", ".claude")?.join("settings.json"),
             Self::Codex => named("CODEX_HOME", ".codex")?.join("hooks.json"),
             Self::Gemini => named("GEMINI_CLI_HOME", "")?.join(".gemini/settings.json"),
+            Self::Copilot => named("COPILOT_HOME", ".copilot")?.join("settings.json"),
+            Self::Qwen => named("QWEN_HOME", ".qwen")?.join("settings.json"),
+            Self::Opencode => around.config_home()?.join("opencode/plugins/bashful.js"),
         })
     }
 
@@ -50,6 +58,10 @@ impl Agent {
             Self::Claude => &[".claude/settings.json", ".claude/settings.local.json"],
             Self::Codex => &[".codex/hooks.json"],
             Self::Gemini => &[".gemini/settings.json"],
+            // Hooks of a repository are left to those who share it.
+            Self::Copilot => &[],
+            Self::Qwen => &[".qwen/settings.json"],
+            Self::Opencode => &[".opencode/plugins/bashful.js"],
         };
         let mut files: Vec<PathBuf> = self.user_file(around).into_iter().collect();
         files.extend(below.iter().map(|file| here.join(file)));
@@ -58,14 +70,19 @@ impl Agent {
         files
     }
 
-    /// The group of hooks that is put into the settings.
-    pub(super) fn group(self, command: &str) -> Value {
-        json!({ "matcher": self.matcher(), "hooks": [{ "type": "command", "command": command }] })
+    /// The change that puts the hook into the agent's settings.
+    pub(super) fn edit(self, command: &str) -> Edit {
+        if self == Self::Opencode {
+            return Edit::Whole { text: PLUGIN.replace(PLUGIN_COMMAND, &Value::from(command).to_string()) };
+        }
+        let path = vec!["hooks".to_owned(), self.event().to_owned()];
+        let hook = json!({ "type": "command", "command": command });
+        Edit::Add { path, item: json!({ "matcher": self.matcher(), "hooks": [hook] }) }
     }
 
     /// All hooks of bashful in a file.
     pub(super) fn hooks_in(self, file: &Path) -> Result<Vec<FoundHook>, Box<dyn Error>> {
-        let settings = read_settings(file)?;
+        let settings = if self == Self::Opencode { plugin_as_settings(file)? } else { read_settings(file)? };
         let groups = settings["hooks"][self.event()].as_array().map_or(&[][..], Vec::as_slice);
         let all = groups.iter().enumerate().flat_map(|(group_at, group)| {
             let hooks = group["hooks"].as_array().map_or(&[][..], Vec::as_slice);
@@ -83,6 +100,14 @@ impl Agent {
         };
         Ok(all.filter(is_ours).collect())
     }
+}
+
+/// A plugin's command as the settings of other agents hold it.
+fn plugin_as_settings(file: &Path) -> Result<Value, Box<dyn Error>> {
+    let text = read_text(file)?;
+    let command = text.lines().find_map(|line| line.strip_prefix("const command = ")?.strip_suffix(';'));
+    let command: Value = command.and_then(|command| serde_json::from_str(command).ok()).unwrap_or_default();
+    Ok(json!({ "hooks": { "PreToolUse": [{ "hooks": [{ "command": command }] }] } }))
 }
 
 /// The command line of a hook, with the absolute path of this program.

@@ -29,7 +29,7 @@ in its settings); 1 if not.
 
 Example: bashful hook status codex")]
 pub(crate) struct StatusArgs {
-    /// claude, codex or gemini; without it, all of them.
+    /// claude, codex, gemini, copilot, qwen or opencode; without it, all of them.
     #[arg(value_enum, hide_possible_values = true)]
     agent: Option<Agent>,
     /// Print JSON.
@@ -67,7 +67,7 @@ impl HookStatus {
 pub(super) fn main(args: &StatusArgs) -> Result<Exit, Box<dyn Error>> {
     let around = Surroundings::read();
     let here = std::env::current_dir()?;
-    let agents = args.agent.map_or_else(|| vec![Agent::Claude, Agent::Codex, Agent::Gemini], |agent| vec![agent]);
+    let agents = args.agent.map_or_else(|| Agent::ALL.to_vec(), |agent| vec![agent]);
     let all: Vec<HookStatus> = agents.into_iter().map(|agent| status(agent, &around, &here)).collect();
     if args.json {
         let facts = all.iter().map(|status| {
@@ -113,7 +113,7 @@ fn status(agent: Agent, around: &Surroundings, here: &Path) -> HookStatus {
 fn switched_off(agent: Agent, around: &Surroundings, here: &Path) -> Vec<String> {
     let mut files = agent.files(around, here);
     let (pointer, off): (&str, bool) = match agent {
-        Agent::Claude => ("/disableAllHooks", true),
+        Agent::Claude | Agent::Copilot | Agent::Qwen => ("/disableAllHooks", true),
         Agent::Codex => {
             for file in &mut files {
                 *file = file.with_file_name("config.toml");
@@ -121,6 +121,8 @@ fn switched_off(agent: Agent, around: &Surroundings, here: &Path) -> Vec<String>
             ("/features/hooks", false)
         }
         Agent::Gemini => ("/hooksConfig/enabled", false),
+        // A plugin has no switch.
+        Agent::Opencode => return Vec::new(),
     };
     let is_off =
         |file: &&PathBuf| read_settings(file).is_ok_and(|settings| settings.pointer(pointer) == Some(&json!(off)));
@@ -137,13 +139,13 @@ fn problems_of(agent: Agent, found: &FoundHook, around: &Surroundings) -> Vec<St
     }
     match found.program() {
         Some(program) if !is_runnable(&program, around) => {
-            let then = if agent == Agent::Gemini { "refuses every command" } else { "runs every command unjudged" };
+            let then = agent.without_hook();
             problems.push(format!("{} cannot be run, and {} then {then}", program.display(), agent.title()));
         }
         _ => {}
     }
     match agent {
-        Agent::Claude => {}
+        Agent::Claude | Agent::Copilot | Agent::Qwen | Agent::Opencode => {}
         Agent::Codex => problems.extend(codex_trust(found, around)),
         Agent::Gemini => {
             let disabled = read_settings(&found.file).ok().and_then(|settings| {

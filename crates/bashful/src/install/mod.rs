@@ -244,9 +244,14 @@ pub(crate) fn program_text(around: &Surroundings) -> Result<String, Box<dyn Erro
 
 /// Parses settings, JSON or TOML by the file's name. A missing file is empty.
 pub(crate) fn read_settings(file: &Path) -> Result<serde_json::Value, Box<dyn Error>> {
-    let text = file::Settings::read(file)?.text;
+    let text = read_text(file)?;
     let value = change::read(file, &text);
     Ok(value.map_err(|why| stage::StageError::Unreadable { path: file.to_path_buf(), why })?)
+}
+
+/// The text of a settings file. A missing file is empty.
+pub(crate) fn read_text(file: &Path) -> Result<String, Box<dyn Error>> {
+    Ok(file::Settings::read(file)?.text)
 }
 
 fn text(path: PathBuf) -> Result<String, InstallError> {

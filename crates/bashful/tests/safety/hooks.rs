@@ -10,12 +10,18 @@ use serde_json::{Value, json};
 
 use crate::BASHFUL;
 
-/// The agents, each with its event, its shell tool and the file of its hooks.
-const AGENTS: [(&str, &str, &str, &str); 3] = [
+/// The agents, each with its event, its shell tool and the file of its hooks. The file of the last one is a plugin.
+const AGENTS: [(&str, &str, &str, &str); 6] = [
     ("claude", "PreToolUse", "Bash", ".claude/settings.json"),
     ("codex", "PreToolUse", "Bash", ".codex/hooks.json"),
     ("gemini", "BeforeTool", "run_shell_command", ".gemini/settings.json"),
+    ("copilot", "PreToolUse", "Bash", ".copilot/settings.json"),
+    ("qwen", "PreToolUse", "run_shell_command", ".qwen/settings.json"),
+    ("opencode", "PreToolUse", "bash", ".config/opencode/plugins/bashful.js"),
 ];
+
+/// The agents that are installed by a change of their settings.
+const WITH_SETTINGS: &[(&str, &str, &str, &str)] = AGENTS.split_at(5).0;
 
 fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
@@ -64,6 +70,8 @@ fn a_command_that_the_guard_refuses_is_denied_in_every_agent() {
     }
     let monitor = call("PreToolUse", "Monitor", &json!({ "command": "git push -f", "description": "d" }));
     denies(&hook(&home, "claude", &monitor, &[]), "git push --force");
+    let monitor = call("PreToolUse", "monitor", &json!({ "command": "git push -f" }));
+    denies(&hook(&home, "qwen", &monitor, &[]), "git push --force");
 }
 
 #[test]
@@ -128,7 +136,7 @@ fn agents_that_cannot_ask_say_how_to_allow_it() {
     for (agent, event, tool, _) in AGENTS {
         let push = call(event, tool, &json!({ "command": "git push -f" }));
         let (decision, reason) = decision(&hook(&home, agent, &push, &ask)).expect("an answer");
-        let asks = agent == "claude";
+        let asks = ["claude", "copilot", "qwen"].contains(&agent);
         assert_eq!(decision, if asks { "ask" } else { "deny" });
         assert_eq!(reason.contains("it needs approval; ") && reason.ends_with("'git push -f'"), !asks, "{reason}");
     }
@@ -173,7 +181,7 @@ fn write(home: &Home, file: &str, text: &str) {
 
 #[test]
 fn a_hook_goes_into_the_settings_and_comes_out() {
-    for (agent, event, _, file) in AGENTS {
+    for &(agent, event, _, file) in WITH_SETTINGS {
         let home = Home::new(BASHFUL);
         let before =
             format!("{{\n  // mine\n  \"hooks\": {{\n    \"{event}\": [\n      {{ \"hooks\": [] }}\n    ]\n  }}\n}}\n");
@@ -181,10 +189,8 @@ fn a_hook_goes_into_the_settings_and_comes_out() {
         let (shown, said) = succeeds(&home, &["hook", "install", agent, "--yes"]);
         let command = format!("{BASHFUL} hook {agent}");
         assert!(shown.contains(&command) && said.contains("[written]"), "{shown}{said}");
-        assert!(
-            said.contains(if agent == "gemini" { "refuses every command" } else { "runs commands unjudged" }),
-            "{said}"
-        );
+        let refuses = ["gemini", "copilot"].contains(&agent);
+        assert!(said.contains(if refuses { "refuses every command" } else { "runs every command unjudged" }), "{said}");
         assert_eq!(said.contains("Hooks need review"), agent == "codex", "{said}");
         let written = read(&home, file);
         assert!(written.contains("// mine"), "{written}");
@@ -204,18 +210,69 @@ fn a_hook_goes_into_the_settings_and_comes_out() {
 
 #[test]
 fn the_installed_command_is_the_hook() {
-    for (agent, event, tool, file) in AGENTS {
+    for &(agent, event, tool, file) in WITH_SETTINGS {
         let home = Home::new(BASHFUL);
         succeeds(&home, &["hook", "install", agent, "--yes"]);
         let settings: Value = serde_json::from_str(&read(&home, file)).expect("JSON");
         let group = &settings["hooks"][event][0];
-        let matcher = if agent == "claude" { "Bash|Monitor" } else { tool };
+        let matcher = match agent {
+            "claude" => "Bash|Monitor",
+            "qwen" => "run_shell_command|monitor",
+            _ => tool,
+        };
         assert_eq!(group["matcher"], matcher);
         let command = group["hooks"][0]["command"].as_str().expect("a command");
         let script = format!("printf '%s' \"$1\" | {command}");
         let input = text(&call(event, tool, &json!({ "command": "git push -f" })));
         denies(&home.wrapped("bash", &["-c", &script, "x", &input]).output().expect("it runs"), "git push --force");
     }
+}
+
+/// Runs opencode's plugin on one call of a tool, as opencode would, and returns what it says.
+fn plugged(home: &Home, tool: &str, command: &str) -> String {
+    let plugin = home.path().join(".config/opencode/plugins/bashful.mjs");
+    // Node takes a module by its name; opencode needs none.
+    fs::copy(plugin.with_extension("js"), &plugin).expect("a plugin");
+    let script = "const [plugin, directory, tool, command] = process.argv.slice(1);\
+        const client = { tui: { showToast: async ({ body }) => console.log('toast:', body.message) } };\
+        const { BashfulGuard } = await import(plugin);\
+        const before = (await BashfulGuard({ client, directory }))['tool.execute.before'];\
+        await before({ tool }, { args: { command } }).then(() => console.log('runs'), (error) => console.log('refused:', error.message));";
+    let node = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/clients/node/node");
+    let directory = home.path().to_string_lossy();
+    let arguments = ["--input-type=module", "-e", script, &plugin.to_string_lossy(), &directory, tool, command];
+    let output = home.wrapped(node, &arguments).output().expect("it runs");
+    assert!(output.status.success(), "{output:?}");
+    text(&output.stdout)
+}
+
+#[test]
+fn the_plugin_of_opencode_judges_every_command_of_its_shell() {
+    let home = Home::new(BASHFUL);
+    let file = ".config/opencode/plugins/bashful.js";
+    assert_eq!(status(&home, &["opencode"]), ("opencode: not installed\n".into(), Some(1)));
+    succeeds(&home, &["hook", "install", "opencode", "--yes"]);
+    let (line, code) = status(&home, &["opencode"]);
+    assert!(line.starts_with("opencode: in force (") && code == Some(0), "{line}");
+    let (_, said) = succeeds(&home, &["hook", "install", "opencode", "--yes"]);
+    assert!(said.contains("has the hook already") && said.contains("refuses every command"), "{said}");
+
+    assert_eq!(plugged(&home, "bash", "echo"), "runs\n");
+    assert_eq!(plugged(&home, "read", "git push -f"), "runs\n");
+    let refused = plugged(&home, "bash", "git push -f");
+    assert!(refused.starts_with("refused: ") && refused.contains("git push --force"), "{refused}");
+    let warned = plugged(&home, "bash", "git push --delete origin x");
+    assert!(warned.starts_with("toast: ") && warned.contains("runs\n"), "{warned}");
+
+    // Without the program nothing runs.
+    let whole = read(&home, file);
+    write(&home, file, &whole.replace(BASHFUL, "/nowhere/bashful"));
+    let refused = plugged(&home, "bash", "echo");
+    assert!(refused.starts_with("refused: bashful cannot judge this command"), "{refused}");
+    not_in_force(&home, "opencode", "/nowhere/bashful cannot be run, and opencode then refuses every command");
+    write(&home, file, &whole);
+    succeeds(&home, &["hook", "install", "opencode", "--remove", "--yes"]);
+    assert!(!home.path().join(file).exists());
 }
 
 /// The lines of `hook status`, and its exit code.
@@ -229,10 +286,17 @@ fn status_tells_whether_a_hook_is_in_force() {
     let home = Home::new(BASHFUL);
     assert_eq!(
         status(&home, &[]),
-        ("Claude Code: not installed\nCodex: not installed\nGemini CLI: not installed\n".into(), Some(0))
+        (
+            ["Claude Code", "Codex", "Gemini CLI", "GitHub Copilot CLI", "Qwen Code", "opencode"]
+                .map(|title| format!("{title}: not installed\n"))
+                .concat(),
+            Some(0)
+        )
     );
     assert_eq!(status(&home, &["claude"]).1, Some(1));
-    for (agent, title) in [("claude", "Claude Code"), ("gemini", "Gemini CLI")] {
+    for (agent, title) in
+        [("claude", "Claude Code"), ("gemini", "Gemini CLI"), ("copilot", "GitHub Copilot CLI"), ("qwen", "Qwen Code")]
+    {
         succeeds(&home, &["hook", "install", agent, "--yes"]);
         let (line, code) = status(&home, &[agent]);
         assert!(line.starts_with(&format!("{title}: in force (")) && code == Some(0), "{line}");
@@ -265,6 +329,8 @@ fn status_tells_what_keeps_a_hook_from_working() {
     not_in_force(&home, "claude", "/nowhere/bashful cannot be run, and Claude Code then runs every command unjudged");
     write(&home, ".claude/settings.json", &settings("*", &own, ", \"disableAllHooks\": true"));
     not_in_force(&home, "claude", "disableAllHooks");
+    write(&home, ".qwen/settings.json", &settings("*", &own.replace("claude", "qwen"), ", \"disableAllHooks\": true"));
+    not_in_force(&home, "qwen", "disableAllHooks");
     write(&home, ".claude/settings.json", &settings("*", "/usr/bin/other hook claude", ""));
     assert_eq!(status(&home, &["claude"]).0, "Claude Code: not installed\n");
     write(&home, ".claude/settings.json", "{");

@@ -153,7 +153,7 @@ const OPENCODE: Agent = Agent {
     },
     settings: None,
     own_shell: ("bash", |command| json!({ "command": command, "description": "part of the script" })),
-    excused: &[("hook", "bashful has no hook for it")],
+    excused: &[],
 };
 
 const COPILOT: Agent = Agent {
@@ -178,10 +178,7 @@ const COPILOT: Agent = Agent {
     },
     settings: None,
     own_shell: ("bash", |command| json!({ "command": command, "description": "part of the script" })),
-    excused: &[
-        ("hook", "bashful has no hook for it"),
-        ("replace", "no setting hides its shell, only the flag --excluded-tools"),
-    ],
+    excused: &[("replace", "no setting hides its shell, only the flag --excluded-tools")],
 };
 
 const QWEN: Agent = Agent {
@@ -203,7 +200,7 @@ const QWEN: Agent = Agent {
     },
     settings: None,
     own_shell: ("run_shell_command", |command| json!({ "command": command, "is_background": false })),
-    excused: &[("hook", "bashful has no hook for it")],
+    excused: &[],
 };
 
 impl Agent {
