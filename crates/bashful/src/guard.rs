@@ -10,7 +10,7 @@ use bashful_dialect::{Dialect, facts, how_to_allow, question, visible, visible_l
 use bashful_engine::{
     Ancestry, Approval, Approver, BetterTool, BoxFuture, Distrust, ExpressionError, Finding, Guard, Interceptor, Judge,
     Level, Plan, Policy, Questions, Redactor, Refusal, RuleError, Setting, TextRule, ToolAdvice, Verdict, ancestry,
-    prelude_in, trust_settings,
+    marked_ancestor, prelude_in, trust_settings,
 };
 use thiserror::Error;
 
@@ -196,6 +196,13 @@ pub(crate) fn questions(settings: &Settings, around: &Surroundings, surface: &st
     Some(Questions::new(directory, surface))
 }
 
+/// The programs that `bashful hook` knows.
+const AGENTS: &[&str] = &["claude", "codex", "gemini", "copilot", "qwen", "opencode"];
+
+/// The variables by which a command can tell that one of these agents runs it.
+const VARIABLES_OF_AGENTS: &[&str] =
+    &["CLAUDECODE", "CODEX_THREAD_ID", "GEMINI_CLI", "COPILOT_CLI", "QWEN_CODE", "OPENCODE"];
+
 /// The reason why no person can be asked.
 #[derive(Debug, Error)]
 pub(crate) enum NoPerson {
@@ -208,6 +215,11 @@ pub(crate) enum NoPerson {
     BelowKeeper { keeper: i32 },
     #[error("cannot tell who has started this program, because process {pid} is hidden")]
     Hidden { pid: i32 },
+    #[error(
+        "an agent has started this program (process {pid} is the agent, or has its variables), and no command may answer for a \
+         person; use a terminal that no agent has started"
+    )]
+    BelowAgent { pid: i32 },
 }
 
 /// Fails unless a person can be asked on this terminal. A command can create a terminal (`script`, `tmux`), but it
@@ -216,7 +228,16 @@ pub(crate) fn find_person() -> Result<(), NoPerson> {
     if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
         return Err(NoPerson::NoTerminal);
     }
-    find_no_keeper()
+    find_no_keeper()?;
+    find_no_agent()
+}
+
+/// Fails if an agent started this program: a command of its own shell has no keeper above it, and can create a terminal.
+pub(crate) fn find_no_agent() -> Result<(), NoPerson> {
+    match marked_ancestor(AGENTS, VARIABLES_OF_AGENTS) {
+        None => Ok(()),
+        Some(pid) => Err(NoPerson::BelowAgent { pid }),
+    }
 }
 
 /// Fails if a command of bashful started this program.

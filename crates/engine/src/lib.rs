@@ -96,7 +96,7 @@ pub use backend::{After, Attached, Backend, BoxFuture, Outputs, StartError};
 pub use bashful_condense::{Condenser, FilterError, FilterInfo, Selection};
 pub use bashful_guard::{Finding, Guard, LONGEST_FOUND, Level, Policy, Prelude, RuleError, Setting, Verdict};
 pub use bashful_keeper::protocol::VERSION as PROTOCOL_VERSION;
-pub use bashful_keeper::{Ancestry, End, Exit, StopReason, ancestry};
+pub use bashful_keeper::{Ancestry, End, Exit, StopReason, ancestry, marked_ancestor};
 pub use bashful_screen::{Cursor, Key, Keys, Snapshot as ScreenSnapshot, UnknownKey};
 pub use bashful_sys::limits::{Limit, LimitedResource};
 pub use call::{

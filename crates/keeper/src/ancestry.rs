@@ -1,4 +1,4 @@
-//! Finds out if a bashful command started this process.
+//! Finds out if a bashful command, or an agent, started this process.
 //!
 //! A keeper adopts every orphan below it, so a command cannot escape its keeper by forking, nor can it change the
 //! command line of another process. An ancestor with the name of a keeper is therefore proof enough. A program that
@@ -7,7 +7,10 @@
 //! The check does not cross the border of a process namespace. It does not see processes elsewhere that obey a command,
 //! such as a tmux server or `systemd --user` of the same user.
 
+use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
 use bashful_sys::proc::Process;
 use rustix::io::Errno;
@@ -60,6 +63,43 @@ fn read_chain(process: Pid) -> Option<Ancestry> {
         };
     }
     None
+}
+
+/// The nearest ancestor that is one of these programs, or the nearest process from this one upwards that was started with
+/// one of these variables, by process id.
+///
+/// A variable that a process has removed is still seen in the environment that its parent was started with.
+pub fn marked_ancestor(programs: &[&str], variables: &[&str]) -> Option<i32> {
+    if variables.iter().any(|name| std::env::var_os(name).is_some()) {
+        return Some(getpid().as_raw_nonzero().get());
+    }
+    let mut process = Process::read(getpid())?;
+    for _ in 0..MOST_ANCESTORS {
+        let id = process.parent;
+        if is_program(id, programs) || has_variable(id, variables) {
+            return Some(id);
+        }
+        process = Process::read(Pid::from_raw(id)?)?;
+    }
+    None
+}
+
+/// True if the process is one of these programs, or an interpreter of JavaScript that runs one of them.
+fn is_program(process: i32, programs: &[&str]) -> bool {
+    let line = fs::read(format!("/proc/{process}/cmdline")).unwrap_or_default();
+    let mut words = line.split(|byte| *byte == 0).map(OsStr::from_bytes).map(Path::new);
+    let is_one = |word: &Path| word.file_stem().is_some_and(|name| programs.iter().any(|program| name == *program));
+    let Some(first) = words.next() else { return false };
+    let interprets = ["node", "bun", "deno"].iter().any(|name| first.ends_with(name));
+    let script = words.find(|word| !word.as_os_str().as_bytes().starts_with(b"-")).filter(|_| interprets);
+    is_one(first) || script.is_some_and(is_one)
+}
+
+/// True if the process was started with one of these variables. The environment of another user cannot be read.
+fn has_variable(process: i32, variables: &[&str]) -> bool {
+    let environment = fs::read(format!("/proc/{process}/environ")).unwrap_or_default();
+    let mut names = environment.split(|byte| *byte == 0).filter_map(|pair| pair.split(|byte| *byte == b'=').next());
+    names.any(|name| variables.iter().any(|variable| variable.as_bytes() == name))
 }
 
 /// True if the process has the name of a keeper. `cmdline` is readable even of a process that forbids inspection.

@@ -9,6 +9,7 @@ use thiserror::Error;
 use super::Agent;
 use super::places::command;
 use crate::exit::Exit;
+use crate::guard::{self, NoPerson};
 use crate::install::change::{AppliedChange, Change};
 use crate::install::record::{self, Installation};
 use crate::install::stage::{Asking, Noted, StageOutcome, Staged, carry_out, stage, unstage};
@@ -46,10 +47,17 @@ pub(crate) struct InstallArgs {
 #[error("there is no place for your settings: HOME is not set")]
 struct NoHome;
 
+#[derive(Debug, Error)]
+#[error("only a person can remove the hook")]
+struct OnlyPerson(#[source] NoPerson);
+
 /// Installs or removes the hook.
 pub(super) fn main(args: &InstallArgs, config: Option<&Path>) -> Result<Exit, Box<dyn Error>> {
     let around = Surroundings::read();
     let agent = args.agent;
+    if args.remove && !args.dry_run {
+        guard::find_no_agent().map_err(OnlyPerson)?;
+    }
     let file = agent.user_file(&around).ok_or(NoHome)?;
     let records = around.state_part("installed");
     let client = format!("{}-{HOOK}", agent.word());

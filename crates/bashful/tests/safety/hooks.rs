@@ -162,6 +162,33 @@ fn codex_is_asked_about_shells_that_wait_for_more() {
     denies(&hook(&home, "codex", &shell("bash"), &[]), "typed into an interactive shell");
 }
 
+#[test]
+fn a_command_of_an_agent_allows_nothing_at_a_terminal_of_its_own() {
+    let home = Home::new(BASHFUL);
+    let claude = home.path().join("claude");
+    std::os::unix::fs::symlink("/bin/bash", &claude).expect("made");
+    let allow = format!("{BASHFUL} allow --cwd /tmp 'git push -f'; echo \"ended $?\"");
+    fs::write(home.path().join("helper"), allow).expect("written");
+    let helper = home.path().join("helper");
+    let helper = helper.display();
+    for shell in [
+        // The shell was started with the variable, and has removed it.
+        format!("CODEX_THREAD_ID=x bash -c 'unset CODEX_THREAD_ID; . {helper}'"),
+        format!("QWEN_CODE=1 setsid -w bash {helper}"),
+        format!("{} {helper}", claude.display()),
+    ] {
+        let terminal = Terminal::run(&home, &format!("{shell}; sleep 1000"));
+        terminal.shows("an agent has started this program");
+        terminal.shows("ended 125");
+    }
+    // Neither does it remove the hook.
+    succeeds(&home, &["hook", "install", "claude", "--yes"]);
+    let remove = ["hook", "install", "claude", "--remove", "--yes"];
+    let output = home.command(&remove).env("CLAUDECODE", "1").output().expect("it runs");
+    assert!(text(&output.stderr).contains("only a person can remove the hook"), "{output:?}");
+    assert_eq!(status(&home, &["claude"]).1, Some(0));
+}
+
 #[track_caller]
 fn succeeds(home: &Home, args: &[&str]) -> (String, String) {
     let output = home.run(args);
