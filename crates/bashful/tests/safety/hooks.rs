@@ -162,26 +162,28 @@ fn codex_is_asked_about_shells_that_wait_for_more() {
     denies(&hook(&home, "codex", &shell("bash"), &[]), "typed into an interactive shell");
 }
 
+/// A command of this shell, whose terminal is its own, cannot allow anything.
+#[track_caller]
+fn allows_nothing(shell: &str) {
+    let home = Home::new(BASHFUL);
+    std::os::unix::fs::symlink("/bin/bash", home.path().join("claude")).expect("made");
+    write(&home, "helper", &format!("{BASHFUL} allow --cwd /tmp 'git push -f'; echo \"ended $?\"\n"));
+    let terminal = Terminal::run(&home, &format!("cd ~; {shell}; sleep 1000"));
+    terminal.shows("an agent has started this program");
+    terminal.shows("ended 125");
+}
+
 #[test]
 fn a_command_of_an_agent_allows_nothing_at_a_terminal_of_its_own() {
+    // The shell was started with the variable, and has removed it.
+    allows_nothing("CODEX_THREAD_ID=x bash -c 'unset CODEX_THREAD_ID; . ./helper'");
+    allows_nothing("QWEN_CODE=1 setsid -w bash helper");
+    allows_nothing("./claude helper");
+}
+
+#[test]
+fn a_command_of_an_agent_does_not_remove_its_hook() {
     let home = Home::new(BASHFUL);
-    let claude = home.path().join("claude");
-    std::os::unix::fs::symlink("/bin/bash", &claude).expect("made");
-    let allow = format!("{BASHFUL} allow --cwd /tmp 'git push -f'; echo \"ended $?\"");
-    fs::write(home.path().join("helper"), allow).expect("written");
-    let helper = home.path().join("helper");
-    let helper = helper.display();
-    for shell in [
-        // The shell was started with the variable, and has removed it.
-        format!("CODEX_THREAD_ID=x bash -c 'unset CODEX_THREAD_ID; . {helper}'"),
-        format!("QWEN_CODE=1 setsid -w bash {helper}"),
-        format!("{} {helper}", claude.display()),
-    ] {
-        let terminal = Terminal::run(&home, &format!("{shell}; sleep 1000"));
-        terminal.shows("an agent has started this program");
-        terminal.shows("ended 125");
-    }
-    // Neither does it remove the hook.
     succeeds(&home, &["hook", "install", "claude", "--yes"]);
     let remove = ["hook", "install", "claude", "--remove", "--yes"];
     let output = home.command(&remove).env("CLAUDECODE", "1").output().expect("it runs");
