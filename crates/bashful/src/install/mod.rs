@@ -13,6 +13,7 @@ pub(crate) mod record;
 mod show;
 pub(crate) mod stage;
 mod toml;
+mod variables;
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -125,17 +126,26 @@ pub(crate) fn main(args: &InstallArgs, config: Option<&Path>) -> Result<Exit, Bo
         around: &around,
     };
     let arguments = arguments(args, config, &around)?;
-    install(args, &wanted, &arguments, noted.as_ref())
+    install(args, &wanted, &arguments, config, noted.as_ref())
 }
 
 fn install(
     args: &InstallArgs,
     wanted: &Wanted<'_>,
     arguments: &[String],
+    config: Option<&Path>,
     noted: Option<&Noted<'_>>,
 ) -> Result<Exit, Box<dyn Error>> {
     let program = program_text(wanted.around)?;
-    let keys = args.client.server_keys(&program, arguments, wanted.extent >= Extent::Approved);
+    let mut keys = args.client.server_keys(&program, arguments, wanted.extent >= Extent::Approved);
+    // The file of a project belongs to others too, whose shells have other variables.
+    if !args.project {
+        let (settings, _) = wanted.around.settings(config)?;
+        let path = args.client.server_path(&args.name);
+        let entry = read_settings(wanted.file).ok();
+        let entry = entry.as_ref().and_then(|entry| path.iter().try_fold(entry, |value, name| value.get(name)));
+        keys.extend(variables::key(args.client, entry, &settings, wanted.around)?);
+    }
     let mut extras = wanted.extras();
     extras.changes.insert(0, server(args, wanted.file, keys));
     let staged = stage::stage(&extras.changes)?;

@@ -106,14 +106,50 @@ fn a_project_has_settings_of_its_own() {
     assert!(String::from_utf8_lossy(&output.stderr).contains("leave out --project"), "{output:?}");
 }
 
+/// The variables of every test, as Codex is told to pass them on.
+const PASSED: &str = "env_vars = [\"PUPPET\", \"TEST_MARK\"]";
+
+/// Clients that keep variables from servers are told which ones the server is to have, by name alone.
+#[test]
+fn a_server_gets_the_variables_of_the_shell_that_its_client_would_keep_from_it() {
+    let home = home();
+    let in_shell = |args: &[&str], name: &str| {
+        let variables =
+            [("SSH_AUTH_SOCK", "/s"), (name, "/j"), ("GITHUB_TOKEN", "ghp_1"), ("https_proxy", "http://me:pw@p")];
+        let output = home.command(args).envs(variables).output().expect("it runs");
+        assert!(output.status.success(), "{output:?}");
+    };
+    let file = ".codex/config.toml";
+    write(&home, file, "[mcp_servers.bashful]\nenv_vars = [\"MINE\"]\n");
+    in_shell(&["mcp", "install", "codex", "--yes"], "JAVA_HOME");
+    let passed = |names: &str| {
+        let written = read(&home, file);
+        assert!(written.contains(&format!("\nenv_vars = [{names}]\n")), "{written}");
+    };
+    let first = r#""MINE", "JAVA_HOME", "PUPPET", "SSH_AUTH_SOCK", "TEST_MARK", "https_proxy""#;
+    passed(first);
+    // Another shell adds its own.
+    in_shell(&["mcp", "install", "codex", "--yes"], "KUBECONFIG");
+    passed(&format!("{first}, \"KUBECONFIG\""));
+
+    write(&home, ".gemini/settings.json", "{ \"mcpServers\": { \"bashful\": { \"env\": { \"A\": \"1\" } } } }");
+    in_shell(&["mcp", "install", "gemini", "--yes"], "JAVA_HOME");
+    let gemini: Value = serde_json::from_str(&read(&home, ".gemini/settings.json")).expect("JSON");
+    let expected = json!({ "A": "1", "SSH_AUTH_SOCK": "$SSH_AUTH_SOCK" });
+    assert_eq!(gemini["mcpServers"]["bashful"]["env"], expected);
+    in_shell(&["mcp", "install", "claude", "--yes"], "JAVA_HOME");
+    check("claude", ".claude.json", &[], "/mcpServers/bashful", &stdio());
+}
+
 #[test]
 fn codex_is_told_in_toml() {
     let home = home();
     let before = "# mine\nmodel = \"x\" # this one\n\n[mcp_servers.other]\ncommand = 'o'\n";
     write(&home, ".codex/config.toml", before);
     installs(&home, &["codex", "--yes", "--dialect", "pi"]);
-    let section =
-        format!("\n[mcp_servers.bashful]\ncommand = \"{BASHFUL}\"\nargs = [\"mcp\", \"--dialect\", \"pi\"]\n");
+    let section = format!(
+        "\n[mcp_servers.bashful]\ncommand = \"{BASHFUL}\"\nargs = [\"mcp\", \"--dialect\", \"pi\"]\n{PASSED}\n"
+    );
     assert_eq!(read(&home, ".codex/config.toml"), format!("{before}{section}"));
     installs(&home, &["codex", "--yes", "--remove"]);
     assert_eq!(read(&home, ".codex/config.toml"), before);
