@@ -307,9 +307,9 @@ mod tests {
         for (round, digit) in (b'0'..=b'9').cycle().take(200).enumerate() {
             let piece = vec![digit; 9_999];
             if round % 3 == 1 {
-                output.lose(9_999, "disk full")
+                output.lose(9_999, "disk full");
             } else {
-                output.append(&piece)
+                output.append(&piece);
             }
             whole.extend(piece);
             if round == 100 {

@@ -310,7 +310,7 @@ mod tests {
         let file = File::options().read(true).append(true).create(true).open(&path).expect("a file");
         let mut writer = ArtifactWriter::new(1, path.clone(), file.try_clone().expect("a copy"), ByteSize::mib(64));
         writer.longest = 100_000;
-        assert!(writer.push(&[b'x'; 150_000]).is_err() && !writer.can_be_continued());
+        assert!(writer.push(&vec![b'x'; 150_000]).is_err() && !writer.can_be_continued());
         for more in [50_000, 7] {
             writer.push(&vec![b'x'; more]).expect("it is told once");
             assert!(!writer.can_be_continued());
@@ -321,7 +321,8 @@ mod tests {
         continued.append(b"more");
         drop((writer, continued));
         assert_eq!(&std::fs::read(&path).expect("it is readable")[200_007..], b"more");
-        let missing: Vec<_> = gaps::load(&path).into_iter().map(|gap| gap.range).collect();
-        assert_eq!(missing, [100_000..200_007]);
+        let missing = gaps::load(&path);
+        let [gap] = missing.as_slice() else { panic!("one range is missing: {missing:?}") };
+        assert_eq!(gap.range, 100_000..200_007);
     }
 }
