@@ -239,8 +239,8 @@ check("a reader that is behind holds up its command alone, and memory stays flat
   const unread = client.stream(FLOODS);
   // As much comes through for somebody else meanwhile.
   assert.equal(await count(client.stream(FLOODS.replace("over", "other"))), FLOOD);
-  const more = heldBytes() - before;
-  assert.ok(more < 16 << 20, `${more} bytes more than before the stream`);
+  // One collection does not reach everything that has been let go.
+  await eventually(() => heldBytes() - before < 16 << 20, "the client holds the stream");
   assert.ok(!place.has("over"));
   await client.run("echo >fifo");
   assert.equal((await other).output, "went on\n");
