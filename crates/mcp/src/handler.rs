@@ -9,9 +9,10 @@ use hyper::http::request::Parts;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CancelTaskParams, CustomRequest, CustomResult, ErrorData, GetTaskParams,
     GetTaskResult, Implementation, InitializeRequestParams, InitializeResult, JsonObject, ListResourceTemplatesResult,
-    ListResourcesResult, ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse,
-    ReadResourceResult, ResourceContents, ServerCapabilities, ServerConfig, SetLevelRequestMethod,
-    SubscribeRequestParams, SubscriptionFilter, TASKS_EXTENSION_ID, UnsubscribeRequestParams, UpdateTaskParams,
+    ListResourcesResult, ListToolsResult, PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams,
+    ReadResourceResponse, ReadResourceResult, ResourceContents, ServerCapabilities, ServerConfig,
+    SetLevelRequestMethod, SubscribeRequestParams, SubscriptionFilter, TASKS_EXTENSION_ID, UnsubscribeRequestParams,
+    UpdateTaskParams,
 };
 use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{RoleServer, ServerHandler};
@@ -276,7 +277,15 @@ impl Handler {
     /// The settings for the client of a request.
     pub(crate) fn client(&self, context: &RequestContext<RoleServer>) -> ClientRow {
         let client = context.client_info();
-        self.clients.row(client.as_ref().map(|client| client.name.as_str()))
+        let name = client.as_ref().map(|client| client.name.as_str());
+        // The Python SDK gives this name to every program that has none. Those of the first era, and those that take
+        // progress, do not give up within seconds.
+        let is_patient = || {
+            let version = context.protocol_version();
+            context.meta.get_progress_token().is_some()
+                || version.is_none_or(|version| version <= ProtocolVersion::LATEST_WITH_INITIALIZE)
+        };
+        self.clients.row(if name == Some("mcp") && is_patient() { Some("mcp-patient") } else { name })
     }
 }
 

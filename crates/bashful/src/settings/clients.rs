@@ -76,6 +76,7 @@ impl ClientRows {
             ("opencode", RowSettings { shown_lines: Some(Count(1900)), ..row(240.0, Some(48_000)) }),
             ("copilot-cli", RowSettings { closed_json: Some(true), ..ends(400, row(240.0, Some(18_000))) }),
             ("mcp", row(4.0, None)),
+            ("google-adk", without_facts(RowSettings::default())),
             ("claude-ai", row(50.0, None)),
             ("cursor-vscode", row(50.0, Some(48_000))),
             ("Visual Studio Code*", row(50.0, Some(48_000))),

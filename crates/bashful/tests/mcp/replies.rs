@@ -250,3 +250,29 @@ fn every_resource_is_on_one_page_of_the_list() {
     server.close();
     assert!(server.end().success());
 }
+
+#[test]
+fn clients_of_the_python_sdk_that_wait_get_the_end_of_their_commands() {
+    let home = home();
+    let call = |token: Value| {
+        json!({ "name": "bash", "arguments": { "command": "sleep 1.5; echo waited", "mode": "slow" }, "_meta": {
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientInfo": { "name": "mcp", "version": "0.1.0" },
+            "io.modelcontextprotocol/clientCapabilities": {}, "progressToken": token,
+        } })
+    };
+    let file = home.path().join(".config/bashful/config.toml");
+    std::fs::create_dir_all(file.parent().expect("a directory")).expect("a directory");
+    std::fs::write(&file, "[mcp.clients.mcp]\npatience_seconds = 0.3\n").expect("a file");
+    let mut server = Server::start(&home, &[], &[]);
+    let told = server.ask("tools/call", &call(json!("mine")))["result"].clone();
+    assert_eq!(text(&told), "waited\n");
+    let untold = server.ask("tools/call", &call(Value::Null))["result"].clone();
+    assert!(text(&untold).contains("now job 1"), "{untold}");
+    server.close();
+    assert!(server.end().success());
+    let mut first_era = Server::greeted_by("mcp", &home, &[], &[]);
+    let result = first_era.call("bash", &json!({ "command": "sleep 1.5; echo waited", "mode": "slow" }));
+    assert_eq!(text(&result), "waited\n");
+    ends_well(first_era, &home);
+}

@@ -40,6 +40,8 @@ pub struct Agent {
     pub(super) settings: Option<(&'static str, &'static str)>,
     /// The agent's own shell tool, and the arguments with which it runs a command.
     pub(super) own_shell: (&'static str, fn(&str) -> Value),
+    /// Bytes of ten results beside those of the agent's own shell, at most, in percent.
+    pub(super) cost_percent: usize,
     /// Cases that do not apply to this agent, each with the reason.
     pub(super) excused: &'static [(&'static str, &'static str)],
 }
@@ -50,7 +52,7 @@ pub const AGENTS: [Agent; 6] = [CLAUDE, CODEX, GEMINI, OPENCODE, COPILOT, QWEN];
 const CLAUDE: Agent = Agent {
     name: "claude",
     source: Source {
-        package: Package::Npm("@anthropic-ai/claude-code@2.1.325"),
+        package: Package::Npm("@anthropic-ai/claude-code@2.1.327"),
         program: "@anthropic-ai/claude-code-linux-{cpu}/claude",
         script: false,
     },
@@ -67,13 +69,14 @@ const CLAUDE: Agent = Agent {
     },
     settings: None,
     own_shell: ("Bash", |command| json!({ "command": command, "description": "part of the script" })),
+    cost_percent: 105,
     excused: &[],
 };
 
 const CODEX: Agent = Agent {
     name: "codex",
     source: Source {
-        package: Package::Npm("@openai/codex@0.166.0"),
+        package: Package::Npm("@openai/codex@0.169.0"),
         program: "@openai/codex-linux-{cpu}/vendor/{machine}-unknown-linux-musl/bin/codex",
         script: false,
     },
@@ -96,7 +99,8 @@ const CODEX: Agent = Agent {
     environment: || vec![("RIG_KEY", "dummy".to_owned())],
     settings: None,
     own_shell: ("exec_command", |command| json!({ "cmd": command })),
-    excused: &[],
+    cost_percent: 100,
+    excused: &[("worktree", "it has no tool to enter a worktree")],
 };
 
 const GEMINI: Agent = Agent {
@@ -122,7 +126,8 @@ const GEMINI: Agent = Agent {
         "{ \"security\": { \"auth\": { \"selectedType\": \"gemini-api-key\" } } }\n",
     )),
     own_shell: ("run_shell_command", |command| json!({ "command": command })),
-    excused: &[],
+    cost_percent: 100,
+    excused: &[("worktree", "it has no tool to enter a worktree")],
 };
 
 const OPENCODE: Agent = Agent {
@@ -153,7 +158,8 @@ const OPENCODE: Agent = Agent {
     },
     settings: None,
     own_shell: ("bash", |command| json!({ "command": command, "description": "part of the script" })),
-    excused: &[],
+    cost_percent: 100,
+    excused: &[("worktree", "it has no tool to enter a worktree")],
 };
 
 const COPILOT: Agent = Agent {
@@ -178,7 +184,11 @@ const COPILOT: Agent = Agent {
     },
     settings: None,
     own_shell: ("bash", |command| json!({ "command": command, "description": "part of the script" })),
-    excused: &[("replace", "no setting hides its shell, only the flag --excluded-tools")],
+    cost_percent: 105,
+    excused: &[
+        ("worktree", "it has no tool to enter a worktree"),
+        ("replace", "no setting hides its shell, only the flag --excluded-tools"),
+    ],
 };
 
 const QWEN: Agent = Agent {
@@ -200,7 +210,8 @@ const QWEN: Agent = Agent {
     },
     settings: None,
     own_shell: ("run_shell_command", |command| json!({ "command": command, "is_background": false })),
-    excused: &[],
+    cost_percent: 105,
+    excused: &[("worktree", "it has no tool to enter a worktree")],
 };
 
 impl Agent {

@@ -2,12 +2,13 @@
 
 use std::path::Path;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::agent::Agent;
 use super::play::{Call, Stop, StopBy, Tool};
 use super::rig::{AgentHome, Performance, Rig};
 use super::rows::{Rows, check_rows};
+use super::texts;
 
 /// A promise that has to hold with every agent.
 #[derive(Debug, Clone, Copy)]
@@ -30,14 +31,19 @@ pub enum Held {
 }
 
 /// All cases, in the order of the table.
-pub const CASES: [Case; 10] = [
+pub const CASES: [Case; 15] = [
     Case { name: "output", run: output },
+    Case { name: "whole", run: texts::whole },
+    Case { name: "cost", run: texts::cost },
     Case { name: "long output", run: long_output },
     Case { name: "long failure", run: long_failure },
     Case { name: "background", run: background },
     Case { name: "approve", run: approve },
     Case { name: "replace", run: replace },
     Case { name: "interrupt", run: |rig, agent| cancel(rig, agent, StopBy::Interrupt) },
+    Case { name: "terminal", run: cancel_at_terminal },
+    Case { name: "environment", run: environment },
+    Case { name: "worktree", run: worktree },
     Case { name: "kill", run: |rig, agent| cancel(rig, agent, StopBy::Kill) },
     Case { name: "hook", run: hook },
     Case { name: "two at once", run: two_at_once },
@@ -59,7 +65,7 @@ impl Case {
 }
 
 /// The promise held, without a note.
-const HELD: Held = Held::Yes(String::new());
+pub(super) const HELD: Held = Held::Yes(String::new());
 
 /// Writes `seen-42` to standard output and `heard-49` to standard error. The script itself contains neither.
 const SPEAK: &str = "echo seen-$((6*7)); echo heard-$((7*7)) >&2";
@@ -164,11 +170,21 @@ fn replace(rig: &Rig, agent: &'static Agent) -> Verdict {
 
 /// An agent that is stopped takes the command's whole process tree with it, and what fled into a session of its own too.
 fn cancel(rig: &Rig, agent: &'static Agent, by: StopBy) -> Verdict {
+    cancelled(rig, agent, by, json!({ "mode": "slow" }))
+}
+
+/// The same for a command at the prompt of a session with a terminal.
+fn cancel_at_terminal(rig: &Rig, agent: &'static Agent) -> Verdict {
+    cancelled(rig, agent, StopBy::Interrupt, json!({ "session": "s", "pty": true, "timeout": 300 }))
+}
+
+fn cancelled(rig: &Rig, agent: &'static Agent, by: StopBy, mut arguments: Value) -> Verdict {
     let home = AgentHome::with_server(rig, agent, &[])?;
     let when = home.path().join("runs");
     let mark = "7654321";
     let command = format!("setsid sleep {mark} & sleep {mark} & touch '{}'; wait", when.display());
-    let slow = Call::served("bash", json!({ "command": command, "mode": "slow" }));
+    arguments["command"] = command.into();
+    let slow = Call::served("bash", arguments);
     let play = home.play(vec![vec![slow]], true, Some(Stop { when: when.clone(), mark: mark.to_owned(), by }))?;
     if !when.exists() {
         return Err(format!("the command never ran\n{play}"));
@@ -177,6 +193,25 @@ fn cancel(rig: &Rig, agent: &'static Agent, by: StopBy) -> Verdict {
         Some(seconds) => Ok(Held::Yes(format!("{seconds:.2} s"))),
         None => Err(format!("processes were left: {:?}\n{play}", play.record.survivors)),
     }
+}
+
+/// Commands have the variables that the agent's own shell has, and none that is withheld.
+fn environment(rig: &Rig, agent: &'static Agent) -> Verdict {
+    let home = AgentHome::with_server(rig, agent, &[])?;
+    let script = "echo \"<$JAVA_HOME $VIRTUAL_ENV $KUBECONFIG $SSH_AUTH_SOCK ${RIG_SECRET_TOKEN-withheld}>\"";
+    let play = home.play(vec![vec![Call::bash(script)]], true, None)?;
+    play.expect(0, &["</opt/java /opt/venv /opt/kube /tmp/agent.sock withheld>"])?;
+    Ok(HELD)
+}
+
+/// Commands follow an agent that enters a worktree.
+fn worktree(rig: &Rig, agent: &'static Agent) -> Verdict {
+    let home = AgentHome::with_server(rig, agent, &[])?;
+    repository(&home)?;
+    let enter = Call { tool: Tool::Own("EnterWorktree".to_owned()), arguments: json!({ "name": "rig" }) };
+    let play = home.play(vec![vec![Call::bash("pwd")], vec![enter], vec![Call::bash("pwd")]], true, None)?;
+    play.expect(2, &["/project/.claude/worktrees/rig\n", "the client is in"])?;
+    Ok(HELD)
 }
 
 /// After `hook install` the agent's own shell pushes, but not by force.

@@ -15,6 +15,7 @@ mod rig;
 mod rows;
 mod sdk;
 mod stage;
+mod texts;
 mod wire;
 
 pub use agent::{AGENTS, Agent, Source};

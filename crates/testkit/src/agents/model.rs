@@ -119,8 +119,10 @@ fn find(call: &Call, offered: &[Offered]) -> Found {
     if let Some(tool) = offered.iter().find(|tool| call.tool.is(tool.namespace.as_deref(), &tool.name)) {
         return Found::Offered(tool.clone());
     }
-    let Tool::Served(name) = &call.tool else { return Found::Nowhere };
-    let name = format!("mcp__bashful__{name}");
+    let name = match &call.tool {
+        Tool::Served(name) => format!("mcp__bashful__{name}"),
+        Tool::Own(name) => name.clone(),
+    };
     let helper = |helper: &str| offered.iter().find(|tool| tool.name == helper).cloned();
     if let Some(tool) = helper("tool_call") {
         Found::Behind(tool, json!({ "name": name, "arguments": call.arguments }))

@@ -50,6 +50,11 @@ impl Rig {
             ("PATH", path.to_string_lossy()),
             ("TMPDIR", home.join("tmp").to_string_lossy()),
             ("LANG", "C.UTF-8".into()),
+            ("JAVA_HOME", "/opt/java".into()),
+            ("KUBECONFIG", "/opt/kube".into()),
+            ("SSH_AUTH_SOCK", "/tmp/agent.sock".into()),
+            ("VIRTUAL_ENV", "/opt/venv".into()),
+            ("RIG_SECRET_TOKEN", "canary-12345".into()),
             ("TERM", "dumb".into()),
         ]
         .map(|(name, value)| (name.to_owned(), value.into_owned()))

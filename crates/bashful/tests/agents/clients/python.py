@@ -84,10 +84,11 @@ async def progress(client):
 
     command = "echo one; until [ -e progress.go ]; do sleep 0.01; done"
     call = asyncio.create_task(client.call_tool("bash", {"command": command, "timeout": 300}, progress_callback=tell))
-    await until(lambda: len(told) >= 2)
+    await until(lambda: len(told) >= 3)
     open("progress.go", "w").close()
     check(text(await call) == "one\n")
-    check(told[0][0] < told[1][0] and told[0][1].endswith("4 bytes: one"), told)
+    check(told[0][1].startswith("$ echo one; until"), told)
+    check(told[1][0] < told[2][0] and told[1][1].endswith("4 bytes: one"), told)
 
 
 async def cancel(client):

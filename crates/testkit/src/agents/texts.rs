@@ -1,0 +1,102 @@
+//! Cases about the text that a model is shown: that it is the one that was sent, and what it costs.
+
+use super::agent::Agent;
+use super::cases::{HELD, Held, Verdict};
+use super::play::{Call, Tool};
+use super::rig::{AgentHome, Performance, Rig};
+
+/// Commands whose output an agent might take for something other than text, and the output.
+const MISTAKABLE: [(&str, &str); 9] = [
+    ("echo 42", "42"),
+    ("echo -1.5e3", "-1.5e3"),
+    ("echo true", "true"),
+    ("echo null", "null"),
+    (r#"echo '"text"'"#, r#""text""#),
+    ("echo '[1, 2]'", "[1, 2]"),
+    ("cat list.json", "[\n  1,\n  {\"two\": 2}\n]"),
+    ("cat package.json", "{\n  \"name\": \"x\",\n  \"list\": [1, 2]\n}"),
+    ("printf 'a\\tb\\n\\n  c\\n'", "a\tb\n\n  c"),
+];
+
+/// What an agent may add to a text, beyond what it adds to every text: the line behind JSON.
+const ADDED: usize = "\n[end of output]".len() + 4;
+
+/// The model is shown the whole text that was sent, byte for byte, and nothing else.
+pub(super) fn whole(rig: &Rig, agent: &'static Agent) -> Verdict {
+    let home = project(rig, agent)?;
+    let scripts = std::iter::once("true").chain(MISTAKABLE.map(|(script, _)| script));
+    let play = home.play(scripts.map(|script| vec![Call::bash(script)]).collect(), true, None)?;
+    let around = play.result(0)?.len() - "(no output)".len();
+    for (at, (script, printed)) in MISTAKABLE.into_iter().enumerate() {
+        let result = play.result(at + 1)?;
+        if !result.contains(printed) || result.len() > printed.len() + around + ADDED {
+            return Err(format!("`{script}` printed {printed:?}, and the model was shown {result:?}\n{play}"));
+        }
+    }
+    Ok(HELD)
+}
+
+/// Ten ordinary commands.
+const ORDINARY: [&str; 10] = [
+    "ls",
+    "cd web && ls | head -3",
+    "cat package.json",
+    "git status --short",
+    "git log --oneline | head -5",
+    "grep -rn TODO .",
+    "wc -l notes.txt; tail -2 notes.txt",
+    "cat missing.txt",
+    "seq 1 20000",
+    "if then",
+];
+
+/// Ten results cost about as much as those of the agent's own shell, or less.
+pub(super) fn cost(rig: &Rig, agent: &'static Agent) -> Verdict {
+    let home = project(rig, agent)?;
+    let (shell, arguments) = agent.own_shell;
+    let own = |script: &str| vec![Call { tool: Tool::Own(shell.to_owned()), arguments: arguments(script) }];
+    let turns = ORDINARY.map(|script| vec![Call::bash(script)]).into_iter().chain(ORDINARY.map(own));
+    let play = home.play(turns.collect(), true, None)?;
+    let bytes = |turns: std::ops::Range<usize>| -> Result<Vec<usize>, String> {
+        turns.map(|turn| Ok(play.result(turn)?.len())).collect()
+    };
+    let (ours, own) = (bytes(0..ORDINARY.len())?, bytes(ORDINARY.len()..2 * ORDINARY.len())?);
+    let sums = (ours.iter().sum::<usize>(), own.iter().sum::<usize>());
+    let facts = format!("{} bytes, its own shell {}: {ours:?} {own:?}", sums.0, sums.1);
+    if sums.0 * 100 > sums.1 * agent.cost_percent {
+        Err(format!("{facts}\n{}", quoted(&play)))
+    } else {
+        Ok(Held::Yes(facts))
+    }
+}
+
+fn quoted(play: &Performance) -> String {
+    format!("{play:.6000}")
+}
+
+/// A project with some files, in a repository.
+fn project<'a>(rig: &'a Rig, agent: &'static Agent) -> Result<AgentHome<'a>, String> {
+    let home = AgentHome::with_server(rig, agent, &[])?;
+    let notes = "a note\n".repeat(40) + "TODO: the rest\nthe last note\n";
+    for (name, text) in [
+        ("list.json", "[\n  1,\n  {\"two\": 2}\n]\n"),
+        ("package.json", "{\n  \"name\": \"x\",\n  \"list\": [1, 2]\n}\n"),
+        ("notes.txt", &notes),
+        ("web/index.html", "<!-- TODO: a title -->\n"),
+        ("web/main.js", "// TODO: everything\n"),
+        ("web/style.css", "\n"),
+        ("web/data.json", "{}\n"),
+    ] {
+        let path = home.project().join(name);
+        let parent = path.parent().map_or(Ok(()), std::fs::create_dir_all);
+        parent.and_then(|()| std::fs::write(&path, text)).map_err(|error| error.to_string())?;
+    }
+    let git = |arguments: &[&str]| {
+        let identity = ["-c", "user.name=rig", "-c", "user.email=rig@localhost", "-c", "init.defaultBranch=main"];
+        home.command(std::path::Path::new("git"), &[&identity[..], arguments].concat())
+    };
+    git(&["init", "--quiet"])?;
+    git(&["add", "package.json", "notes.txt"])?;
+    git(&["commit", "--quiet", "--message", "Write the first notes"])?;
+    Ok(home)
+}
