@@ -41,9 +41,11 @@ pub(crate) fn main(args: &AcpArgs, file: Option<&Path>) -> Result<Exit, Box<dyn 
         let asked_to_end = async {
             signals.next().await;
         };
+        let engine = toolbox.engine().clone();
         // The future is large, so it goes on the heap.
-        Box::pin(serve_stdio(toolbox, options, asked_to_end)).await?;
-        Ok(Exit::Code(0))
+        let served = Box::pin(serve_stdio(toolbox, options, asked_to_end)).await;
+        engine.leave().await;
+        Ok(served.map(|()| Exit::Code(0))?)
     });
     // A thread may still wait for input that never comes. Dropping the runtime closes the sockets of all keepers,
     // which then stop their commands.

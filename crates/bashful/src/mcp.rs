@@ -73,14 +73,16 @@ pub(crate) fn main(args: &McpArgs, file: Option<&Path>) -> Result<Exit, Box<dyn 
             );
         }
         let clients = settings.mcp.clients(args.structured);
-        match http {
+        let engine = toolbox.engine().clone();
+        let served = match http {
             Some(ListeningServer { listener, access_rules }) => {
-                serve_http(listener, toolbox, clients, access_rules, asked_to_end).await?;
+                serve_http(listener, toolbox, clients, access_rules, asked_to_end).await
             }
             // The future is large, so it goes on the heap.
-            None => Box::pin(serve_stdio(toolbox, clients, asked_to_end)).await?,
-        }
-        Ok(Exit::Code(0))
+            None => Box::pin(serve_stdio(toolbox, clients, asked_to_end)).await,
+        };
+        engine.leave().await;
+        Ok(served.map(|()| Exit::Code(0))?)
     });
     // A thread may still wait for input that never comes. Dropping the runtime closes the sockets of all keepers,
     // which then stop their commands.

@@ -40,6 +40,7 @@ pub(crate) fn main(args: &RpcArgs, file: Option<&Path>) -> Result<Exit, Box<dyn 
         if std::io::stdin().is_terminal() {
             print::talk("[waiting for JSON lines on standard input; Ctrl-D ends this; see: bashful rpc --help]");
         }
+        let engine = toolbox.engine().clone();
         let service = Service {
             toolbox,
             directory: directory.clone(),
@@ -53,6 +54,7 @@ pub(crate) fn main(args: &RpcArgs, file: Option<&Path>) -> Result<Exit, Box<dyn 
         };
         // The future is large, so it goes on the heap.
         let served = Box::pin(serve(service, input, output, asked_to_end)).await;
+        engine.leave().await;
         served.map_err(|error| format!("the connection to the host failed: {error}"))?;
         Ok(Exit::Code(0))
     });

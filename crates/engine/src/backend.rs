@@ -80,6 +80,11 @@ pub trait Backend: Send + Sync {
         0
     }
 
+    /// Kills the commands whose supervisors would not notice the end of this program.
+    fn leave(&self) -> BoxFuture<'_, ()> {
+        Box::pin(std::future::ready(()))
+    }
+
     /// Kills the processes that a supervisor left when it ended. Returns when none is left.
     fn clean_up(&self, _supervisor: Option<i32>) -> BoxFuture<'_, ()> {
         Box::pin(std::future::ready(()))

@@ -455,6 +455,12 @@ impl Engine {
         }
     }
 
+    /// Kills the commands whose keeper cannot stop them, because they trace it as a debugger does. Call it when the program
+    /// ends; all other commands are stopped when the engine is dropped.
+    pub async fn leave(&self) {
+        self.backend.leave().await;
+    }
+
     /// Redactor for raw output, with this engine's cleaning.
     pub fn output_redactor(&self) -> OutputRedactor {
         OutputRedactor::new(self.options.cleaning, self.mask())

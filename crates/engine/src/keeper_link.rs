@@ -1,15 +1,14 @@
 //! The link to a command under bashful's keeper.
 
-use std::collections::HashSet;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
-use bashful_keeper::StopReason;
 use bashful_keeper::protocol::{Order, PipeHandover, Report};
+use bashful_keeper::{Exit, StopReason};
 use bashful_sys::signal::Signal;
 use bashful_sys::{Errno, pidfd, wait};
 use rustix::process::Pid;
@@ -17,6 +16,7 @@ use tokio::sync::watch;
 
 use crate::backend::BoxFuture;
 use crate::connection::Connection;
+use crate::keepers::Keepers;
 use crate::link::{Ended, Handover, Link, OutputHandover};
 use crate::reserve::{Reserve, Standing};
 use crate::running::NotSent;
@@ -24,6 +24,9 @@ use crate::sessions::SessionStore;
 
 /// A keeper that has not written the job's record by then has been stopped.
 const RECORDED_AT_LATEST: Duration = Duration::from_secs(5);
+
+/// A keeper that has lost its engine, and has not ended by then, may be held by its command.
+const HELD_AFTER: Duration = Duration::from_secs(2);
 
 /// A command under a keeper. Dropping it closes the connection, on which the keeper stops the command.
 #[derive(Debug)]
@@ -83,19 +86,14 @@ impl Keeper {
 pub(crate) struct KeeperProcess {
     pid: Pid,
     handle: Option<OwnedFd>,
-    /// Process ids of all keepers that live. This one is removed once it has ended.
-    all: Arc<Mutex<HashSet<i32>>>,
+    /// All keepers that live. This one is removed once it has ended.
+    all: Arc<Keepers>,
     /// Limits, niceness and other settings at its start; none if it cannot be used again.
     pub(crate) standing: Option<Box<Standing>>,
 }
 
 impl KeeperProcess {
-    pub(crate) fn new(
-        pid: Pid,
-        handle: OwnedFd,
-        all: Arc<Mutex<HashSet<i32>>>,
-        standing: Option<Box<Standing>>,
-    ) -> Self {
+    pub(crate) fn new(pid: Pid, handle: OwnedFd, all: Arc<Keepers>, standing: Option<Box<Standing>>) -> Self {
         Self { pid, handle: Some(handle), all, standing }
     }
 
@@ -123,22 +121,61 @@ impl Drop for KeeperProcess {
     fn drop(&mut self) {
         let Some(handle) = self.handle.take() else { return };
         let (pid, all) = (self.pid, Arc::clone(&self.all));
-        let forget = move || {
-            all.lock().unwrap_or_else(PoisonError::into_inner).remove(&pid.as_raw_nonzero().get());
-        };
-        if matches!(wait::reap(pid, handle.as_fd()), Ok(Some(_)) | Err(Errno::CHILD)) {
-            return forget();
+        let departure = departure(pid, handle.as_fd());
+        if departure == Some(Departure::InOrder) {
+            return all.forget(pid);
         }
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
         runtime.spawn(async move {
-            let Ok(handle) = bashful_sys::event::readable(handle) else { return };
-            while let Ok(mut ended) = handle.readable().await {
-                if matches!(wait::reap(pid, handle.as_fd()), Ok(Some(_)) | Err(Errno::CHILD)) {
-                    return forget();
-                }
-                ended.clear_ready();
+            let departure = match departure {
+                None => await_departure(pid, handle, &all).await,
+                over => over,
+            };
+            all.forget(pid);
+            if departure == Some(Departure::Killed) {
+                // Nobody else looks after the tree of a job.
+                all.end_strays(None).await;
             }
         });
+    }
+}
+
+/// The way in which a keeper has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Departure {
+    InOrder,
+    /// A signal ended it, and its processes may go on.
+    Killed,
+}
+
+/// Reaps the keeper if it has ended.
+fn departure(pid: Pid, handle: BorrowedFd<'_>) -> Option<Departure> {
+    match wait::reap(pid, handle) {
+        Ok(Some(Exit::Signal(_))) => Some(Departure::Killed),
+        Ok(Some(Exit::Code(_))) | Err(Errno::CHILD) => Some(Departure::InOrder),
+        Ok(None) | Err(_) => None,
+    }
+}
+
+/// Waits until the keeper has ended, and looks once if a command holds it.
+async fn await_departure(pid: Pid, handle: OwnedFd, all: &Keepers) -> Option<Departure> {
+    let handle = bashful_sys::event::readable(handle).ok()?;
+    let ended = async {
+        loop {
+            let mut news = handle.readable().await.ok()?;
+            if let over @ Some(_) = departure(pid, handle.as_fd()) {
+                return over;
+            }
+            news.clear_ready();
+        }
+    };
+    tokio::pin!(ended);
+    match tokio::time::timeout(HELD_AFTER, &mut ended).await {
+        Ok(over) => over,
+        Err(_) => {
+            all.end_held().await;
+            ended.await
+        }
     }
 }
 

@@ -53,6 +53,7 @@ mod job_input;
 mod jobs;
 mod judge_threads;
 mod keeper_link;
+mod keepers;
 mod last_lines;
 mod link;
 mod local;

@@ -1,12 +1,11 @@
 //! Runs commands on this machine.
 
-use std::collections::HashSet;
 use std::ffi::{CString, OsStr};
 use std::io::{self, IsTerminal};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use bashful_keeper::LONGEST_ARGUMENT;
@@ -17,7 +16,7 @@ use bashful_keeper::protocol::{
 use bashful_sys::limits::Limit;
 use bashful_sys::spawn::{Child, Step};
 use bashful_sys::terminal::Terminal;
-use bashful_sys::{Errno, pipe, proc, socket};
+use bashful_sys::{Errno, pipe, socket};
 use tokio::time::Instant;
 
 use crate::backend::{After, Attached, Backend, BoxFuture, Outputs, StartError};
@@ -26,13 +25,13 @@ use crate::connection::{Connection, Silence};
 use crate::early::{self, EarlyKeeper};
 use crate::jobs::{JobKind, NewJob, STDERR};
 use crate::keeper_link::{Keeper, KeeperHome, KeeperLink, KeeperProcess};
+use crate::keepers::Keepers;
 use crate::plan::{self, Plan, PlanError};
 use crate::promises::Promises;
 use crate::ready::{ReadyKeeper, ReadyKeepers};
 use crate::request::{Input, Streams, TerminalRequest};
 use crate::reserve::{Reserve, Standing};
 use crate::sessions::{CallTurn, InSession, SessionStore};
-use crate::strays;
 use crate::{KeeperProgram, Options, Orphans};
 
 /// A keeper that has not reported the start of the shell by then never will.
@@ -51,13 +50,10 @@ pub(crate) struct Local {
     umask: Option<u32>,
     ready: Arc<ReadyKeepers>,
     reserve: Arc<Reserve>,
-    /// Process ids of keepers that live. Other children of a program that adopts orphans have lost their keeper.
-    keepers: Arc<Mutex<HashSet<i32>>>,
+    keepers: Arc<Keepers>,
     orphans: Orphans,
     /// True if every keeper process has one thread.
     small_keepers: bool,
-    /// Children of this program from before the engine: `exec` keeps them, and the engine leaves them alone.
-    strangers: Vec<proc::Process>,
 }
 
 impl Local {
@@ -77,10 +73,9 @@ impl Local {
             bashful_sys::become_subreaper()?;
         }
         let ready = if program.is_some() { options.ready } else { 0 };
-        let keepers = Arc::default();
         let early = early::take().filter(|_| options.keeper == KeeperProgram::This);
+        let keepers = Arc::new(Keepers::new(options.orphans, early.as_ref().map(|early| early.pid)));
         let early = early.map(|early| IdleKeeper::early(early, &keepers));
-        let strangers = if options.orphans == Orphans::Adopt { strays::strangers(&keepers) } else { Vec::new() };
         Ok(Self {
             program,
             limits: options.limits.clone(),
@@ -90,7 +85,6 @@ impl Local {
             keepers,
             orphans: options.orphans,
             small_keepers: options.keeper != KeeperProgram::This || !crate::keeper_entry_is_late(),
-            strangers,
         })
     }
 
@@ -154,12 +148,12 @@ impl Backend for Local {
         self.ready.ready_for(checked.plan())
     }
 
+    fn leave(&self) -> BoxFuture<'_, ()> {
+        Box::pin(self.keepers.end_held())
+    }
+
     fn clean_up(&self, supervisor: Option<i32>) -> BoxFuture<'_, ()> {
-        Box::pin(async move {
-            if self.orphans == Orphans::Adopt {
-                strays::end_all(&self.keepers, &self.strangers, supervisor).await;
-            }
-        })
+        Box::pin(self.keepers.end_strays(supervisor))
     }
 
     fn promises(&self) -> Promises {
@@ -176,7 +170,7 @@ pub(crate) struct Starter {
     program: Option<CString>,
     limits: Vec<Limit>,
     umask: Option<u32>,
-    keepers: Arc<Mutex<HashSet<i32>>>,
+    keepers: Arc<Keepers>,
     pub(crate) reserve: Arc<Reserve>,
 }
 
@@ -188,11 +182,8 @@ pub(crate) struct IdleKeeper {
 }
 
 impl IdleKeeper {
-    /// Adds an early keeper to the keepers of an engine.
-    fn early(EarlyKeeper { socket, pid, handle, standing }: EarlyKeeper, all: &Arc<Mutex<HashSet<i32>>>) -> Self {
-        all.lock().unwrap_or_else(PoisonError::into_inner).insert(pid.as_raw_nonzero().get());
-        let standing = standing.map(Box::new);
-        let keeper = KeeperProcess::new(pid, handle, Arc::clone(all), standing);
+    fn early(EarlyKeeper { socket, pid, handle, standing }: EarlyKeeper, all: &Arc<Keepers>) -> Self {
+        let keeper = KeeperProcess::new(pid, handle, Arc::clone(all), standing.map(Box::new));
         Self { socket, keeper: Keeper::Process(keeper) }
     }
 }
@@ -327,10 +318,10 @@ impl Starter {
         let program = self.program.as_ref().ok_or_else(|| io::Error::other(NO_KEEPER_ENTRY))?;
         let (ours, theirs) = socket::pair().map_err(|error| name_call("socketpair", error))?;
         let standing = if self.reserve.is_used() { Standing::now().map(Box::new) } else { None };
-        let mut keepers = self.keepers.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut live = self.keepers.live();
         let Child { pid, pidfd } = early::spawn(program, &theirs, &[])?;
-        keepers.insert(pid.as_raw_nonzero().get());
-        drop(keepers);
+        live.insert(pid.as_raw_nonzero().get());
+        drop(live);
         let keeper = KeeperProcess::new(pid, pidfd, Arc::clone(&self.keepers), standing);
         Ok(IdleKeeper { socket: ours, keeper: Keeper::Process(keeper) })
     }

@@ -7,13 +7,14 @@
 //! Limit: [`ROUNDS`] rounds that each find a new stray. A chain of processes that outruns all of them survives.
 
 use std::collections::HashSet;
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use bashful_sys::pidfd;
 use bashful_sys::proc::{self, Process};
 use bashful_sys::signal::Signal;
 use rustix::process::{Pid, WaitOptions, getpid, kill_process, waitpid};
+
+use crate::keepers::Keepers;
 
 /// Rounds that find new strays. Each takes some 100 microseconds, so a chain would have to win thousands of races in a
 /// row.
@@ -37,25 +38,14 @@ enum RoundResult {
     NewStray,
 }
 
-/// Returns the processes below this program that came with it through `exec`: all but these keepers.
-pub(crate) fn strangers(keepers: &Mutex<HashSet<i32>>) -> Vec<Process> {
-    let keepers = keepers.lock().unwrap_or_else(PoisonError::into_inner);
-    let is_keeper = |pid: &Pid| keepers.contains(&pid.as_raw_nonzero().get());
-    match proc::children(getpid()) {
-        // The usual case, and every start of the program waits for it.
-        Some(children) if children.iter().all(is_keeper) => Vec::new(),
-        _ => proc::descendants(getpid()).into_iter().filter(|process| !is_keeper(&process.pid)).collect(),
-    }
-}
-
 /// Kills every child of this program that is neither a keeper nor a stranger, with everything below it. Waits for the
 /// end of `keeper` first, because its tree has another parent only then.
-pub(crate) async fn end_all(keepers: &Mutex<HashSet<i32>>, strangers: &[Process], keeper: Option<i32>) {
+pub(crate) async fn end_all(keepers: &Keepers, keeper: Option<i32>) {
     let (mut rounds, mut idle, mut quiet) = (0, 0, 0);
     let mut known = HashSet::new();
     while rounds < ROUNDS && idle < IDLE_ROUNDS && quiet < QUIET_ROUNDS {
         let keeper_lives = keeper.and_then(Pid::from_raw).and_then(Process::read).is_some_and(|now| !now.has_ended());
-        match kill_round(keepers, strangers, &mut known) {
+        match kill_round(keepers, &mut known) {
             RoundResult::NewStray => {
                 (rounds, idle, quiet) = (rounds + 1, 0, 0);
                 // No pause: the strays can fork in every microsecond.
@@ -73,16 +63,16 @@ pub(crate) async fn end_all(keepers: &Mutex<HashSet<i32>>, strangers: &[Process]
 }
 
 /// Stops, kills and reaps all strays once.
-fn kill_round(keepers: &Mutex<HashSet<i32>>, strangers: &[Process], known: &mut HashSet<i32>) -> RoundResult {
+fn kill_round(keepers: &Keepers, known: &mut HashSet<i32>) -> RoundResult {
     // Held throughout: a keeper that is being started must not count as a stray, and a child that another thread reaps
     // here would free its id.
-    let keepers = keepers.lock().unwrap_or_else(PoisonError::into_inner);
+    let live = keepers.live();
     let strays: Vec<Pid> = proc::children(getpid())
         .unwrap_or_else(|| {
             proc::descendants(getpid()).iter().filter(|below| is_child(below)).map(|below| below.pid).collect()
         })
         .into_iter()
-        .filter(|child| !keepers.contains(&child.as_raw_nonzero().get()) && !is_stranger(*child, strangers))
+        .filter(|child| !live.contains(&child.as_raw_nonzero().get()) && !keepers.is_stranger(*child))
         .collect();
     // By id, and before anything else: a child keeps its id until it is reaped below.
     for stray in &strays {
@@ -99,7 +89,7 @@ fn kill_round(keepers: &Mutex<HashSet<i32>>, strangers: &[Process], known: &mut 
         let _ = kill_process(*stray, Signal::KILL);
         let _ = waitpid(Some(*stray), WaitOptions::NOHANG);
     }
-    drop(keepers);
+    drop(live);
     let mut is_new = false;
     for pid in strays.iter().copied().chain(below.iter().map(|process| process.pid)) {
         is_new |= known.insert(pid.as_raw_nonzero().get());
@@ -113,9 +103,4 @@ fn kill_round(keepers: &Mutex<HashSet<i32>>, strangers: &[Process], known: &mut 
 
 fn is_child(process: &Process) -> bool {
     process.parent == getpid().as_raw_nonzero().get()
-}
-
-fn is_stranger(child: Pid, strangers: &[Process]) -> bool {
-    let known = strangers.iter().find(|stranger| stranger.pid == child);
-    known.is_some_and(|known| Process::read(child).is_some_and(|now| now.began == known.began))
 }

@@ -1,8 +1,9 @@
 //! Finds out if a bashful command, or an agent, started this process.
 //!
-//! A keeper adopts every orphan below it, so a command cannot escape its keeper by forking, nor can it change the
-//! command line of another process. An ancestor with the name of a keeper is therefore proof enough. A program that
-//! takes the name for itself gains nothing: everything it starts counts as part of a command.
+//! A keeper adopts every orphan below it, so a command cannot escape its keeper by forking. Three marks tell a keeper: its
+//! command line, which a command can overwrite in the keeper's memory; its name, which the kernel keeps elsewhere; and
+//! the file of its program, where that is this one. Each is proof enough. A program that takes a mark for itself gains
+//! nothing: everything it starts counts as part of a command.
 //!
 //! The check does not cross the border of a process namespace. It does not see processes elsewhere that obey a command,
 //! such as a tmux server or `systemd --user` of the same user.
@@ -10,6 +11,7 @@
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use bashful_sys::proc::Process;
@@ -55,7 +57,9 @@ fn read_chain(process: Pid) -> Option<Ancestry> {
             return Some(Ancestry::BelowKeeper(id));
         }
         process = match (Process::read(parent), test_kill_process(parent)) {
-            (Some(process), _) => process,
+            // Somebody else has the id of the parent by now.
+            (Some(parent), _) if parent.began > process.began => return None,
+            (Some(parent), _) => parent,
             (None, Ok(())) => return Some(Ancestry::Hidden(id)),
             (None, Err(Errno::SRCH)) => return None,
             // An ancestor of another user that the system hides. The keepers of commands belong to this user.
@@ -102,8 +106,17 @@ fn has_variable(process: i32, variables: &[&str]) -> bool {
     names.any(|name| variables.iter().any(|variable| variable.as_bytes() == name))
 }
 
-/// True if the process has the name of a keeper. `cmdline` is readable even of a process that forbids inspection.
+/// True if the process is a keeper. Its command line and name are readable even if it forbids inspection.
 pub fn is_keeper(process: Pid) -> bool {
-    let line = fs::read(format!("/proc/{}/cmdline", process.as_raw_nonzero())).unwrap_or_default();
-    line.split(|byte| *byte == 0).next() == Some(NAME.to_bytes())
+    let read = |file: &str| fs::read(format!("/proc/{}/{file}", process.as_raw_nonzero())).unwrap_or_default();
+    read("cmdline").split(|byte| *byte == 0).next() == Some(NAME.to_bytes())
+        || read("comm").trim_ascii_end() == NAME.to_bytes()
+        || runs_this_program(process)
+}
+
+/// True if the process runs the file that this process runs, wherever that file is by now.
+fn runs_this_program(process: Pid) -> bool {
+    let file = |id: &str| fs::metadata(format!("/proc/{id}/exe")).map(|file| (file.dev(), file.ino())).ok();
+    let ours = file("self");
+    ours.is_some() && ours == file(&process.to_string())
 }

@@ -121,8 +121,13 @@ impl Tree {
     }
 
     /// True if no member of the tree is left.
+    ///
+    /// A chain of processes that replace each other can hide from one look at the members. Each of them stays a child of
+    /// the keeper until it is reaped, though, so the second look finds one.
     pub(crate) fn is_empty(&mut self) -> bool {
-        self.members().is_empty()
+        let none_seen = self.members().is_empty();
+        let is_known = |child: &Pid| *child == self.shell || self.excluded.iter().any(|spared| spared.pid == *child);
+        none_seen && proc::children(rustix::process::getpid()).is_none_or(|all| all.iter().all(is_known))
     }
 
     /// Sends `SIGTERM` to every member, and `SIGCONT` so that stopped ones can act on it.
@@ -183,14 +188,14 @@ impl Tree {
     }
 
     /// Stops the keeper's own children at once. Every orphan is one of them, so this catches a chain of processes that
-    /// replace each other, where the time between finding and signaling is shortest.
+    /// replace each other, where the time between finding and signaling is shortest. A child with the id of an excluded
+    /// process is left to the slower search, which compares start times.
     fn freeze_children(&self) {
-        if !self.excluded.is_empty() {
-            return;
-        }
         for child in proc::children(rustix::process::getpid()).unwrap_or_default() {
-            // By id: a child keeps its id until it is reaped, and only this thread reaps.
-            let _ = rustix::process::kill_process(child, Signal::STOP);
+            if self.excluded.iter().all(|spared| spared.pid != child) {
+                // By id: a child keeps its id until it is reaped, and only this thread reaps.
+                let _ = rustix::process::kill_process(child, Signal::STOP);
+            }
         }
     }
 

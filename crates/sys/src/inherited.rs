@@ -1,7 +1,7 @@
-//! Limits, niceness, scheduling and processors: a process passes them on to its children, and other processes of the
-//! same user can change them.
+//! Limits, scheduling, processors, control group and the like: a process passes them on to its children, and other
+//! processes of the same user can change them.
 
-#![expect(unsafe_code, reason = "scheduling policies are not in rustix")]
+#![expect(unsafe_code, reason = "scheduling attributes and the priority of input and output are not in rustix")]
 
 use std::io;
 
@@ -9,29 +9,43 @@ use rustix::thread::CpuSet;
 
 use crate::limits::{self, Limit};
 
+/// Files of `/proc/self` with settings that another process can write. The command line is no setting, but a process
+/// whose command line was overwritten has had its memory written to.
+const FILES: [&str; 6] = ["oom_score_adj", "timerslack_ns", "coredump_filter", "autogroup", "cgroup", "cmdline"];
+
+/// Bytes of `struct sched_attr`, with the bounds of utilization.
+const SCHEDULING: usize = 56;
+
+/// `IOPRIO_WHO_PROCESS` of `ioprio_get`.
+const THIS_PROCESS: libc::c_int = 1;
+
 /// Settings of this process that children inherit, to find out later if anybody changed them (`prlimit`, `renice`,
-/// `taskset`, `chrt`).
+/// `taskset`, `chrt`, `ionice`, `choom`).
 #[derive(Debug, PartialEq, Eq)]
 pub struct Inherited {
     limits: Vec<Limit>,
-    nice: i32,
-    policy: i32,
+    /// Policy, niceness, priority and utilization; zeros where the system does not tell.
+    scheduling: [u8; SCHEDULING],
+    io_priority: libc::c_long,
     processors: CpuSet,
+    /// None for a file that this system lacks.
+    files: [Option<Vec<u8>>; FILES.len()],
 }
 
 impl Inherited {
     /// Reads the settings of the calling thread.
     pub fn read() -> io::Result<Self> {
-        // SAFETY: takes a number, and returns one.
-        let policy = unsafe { libc::sched_getscheduler(0) };
-        if policy < 0 {
-            return Err(io::Error::last_os_error());
-        }
+        let mut scheduling = [0; SCHEDULING];
+        // SAFETY: the kernel writes at most as many bytes as the buffer has.
+        unsafe { libc::syscall(libc::SYS_sched_getattr, 0, scheduling.as_mut_ptr(), SCHEDULING, 0) };
+        // SAFETY: takes numbers, and returns one.
+        let io_priority = unsafe { libc::syscall(libc::SYS_ioprio_get, THIS_PROCESS, 0) };
         Ok(Self {
             limits: limits::all(),
-            nice: rustix::process::getpriority_process(None)?,
-            policy,
+            scheduling,
+            io_priority,
             processors: rustix::thread::sched_getaffinity(None)?,
+            files: FILES.map(|name| std::fs::read(format!("/proc/self/{name}")).ok()),
         })
     }
 }

@@ -133,6 +133,14 @@ pub fn is_stopped(pid: Pid) -> bool {
     stat_fields(pid).map_or(true, |stat| stat.trim_start().starts_with('T'))
 }
 
+/// True if another process traces this one, as a debugger does: signals do not reach it then.
+pub fn is_traced(pid: Pid) -> bool {
+    let status = fs::read(format!("/proc/{}/status", pid.as_raw_nonzero())).unwrap_or_default();
+    let mut lines = status.split(|byte| *byte == b'\n');
+    let tracer = lines.find_map(|line| line.strip_prefix(b"TracerPid:"));
+    tracer.is_some_and(|tracer| tracer.trim_ascii() != b"0")
+}
+
 /// The descriptor that a process is blocked reading from; none if it does anything else, or `/proc` does not tell.
 pub fn blocked_read(pid: Pid) -> Option<i32> {
     let look = || fs::read_to_string(format!("/proc/{pid}/syscall")).ok();

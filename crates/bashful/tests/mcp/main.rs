@@ -5,6 +5,7 @@ mod condense;
 mod documents;
 mod edges;
 mod following;
+mod lost_keepers;
 mod notices;
 mod pi_runtime;
 mod pi_tool;

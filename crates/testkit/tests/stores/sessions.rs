@@ -238,6 +238,25 @@ async fn a_shell_outlives_what_is_stopped_in_it() {
     }
 }
 
+/// A chain of processes, each the child of one that is gone. It ignores `SIGTERM`.
+const CHAIN: &str = r#"trap '' TERM; perl -e 'while (1) { fork and exit }' & sleep 1000"#;
+
+#[tokio::test]
+async fn a_chain_of_processes_that_never_lasts_ends_with_its_command() {
+    let mut place = Place::new(PUPPET);
+    place.options.grace = Grace(Duration::from_millis(50));
+    let engine = place.engine();
+    for round in 0..8 {
+        let mut request = in_session(CHAIN);
+        request.lifetime = Some(Lifetime(Duration::from_millis(300)));
+        let outcome = run(&engine, request).await;
+        assert!(matches!(outcome.end, End::Stopped { why: StopReason::TimeUp, .. }), "{outcome:?}");
+        // One look may miss a chain.
+        let seen = (0..20).flat_map(|_| place.survivors()).find(|line| line.contains("perl"));
+        assert_eq!(seen, None, "in round {round}");
+    }
+}
+
 #[tokio::test]
 async fn a_shell_that_does_not_come_back_is_killed_and_that_is_said() {
     let mut place = Place::new(PUPPET);
