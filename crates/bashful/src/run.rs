@@ -10,6 +10,7 @@ use bashful_engine::{
     Caller, Canceller, CommandLog, Engine, Input, Live, OutputListener, Patience, Reply, Request, Streams, Waiting,
 };
 use tokio::sync::watch;
+use tokio::time::{Instant, sleep_until};
 
 use crate::attend::{Attendance, Happened};
 use crate::cli::{Mode, RunArgs};
@@ -31,6 +32,9 @@ use crate::{as_dialect, attend, color, condense, events, guard, print};
 
 /// The number of the signal that Ctrl-C sends.
 const INTERRUPT: u8 = 2;
+
+/// Time for a reader of the output after a signal has ended the command.
+const LAST_WRITES: Duration = Duration::from_secs(1);
 
 /// Runs one command, prints its reply, and returns its exit code.
 pub(crate) fn main(args: &RunArgs, file: Option<&Path>) -> Result<Exit, Box<dyn Error>> {
@@ -84,7 +88,11 @@ fn run(args: &RunArgs, settings: &Settings, around: &Surroundings) -> Result<Exi
             shown = ShownLive { writing: Some(arriving), colored: Some(colored), attendance: None };
         }
         let timeout = args.command.timeout.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-        let (reply, interrupted) = call(&engine, request, caller, &mut shown, timeout).await?;
+        let (reply, interrupted) = match call(&engine, request, caller, &mut shown, timeout).await? {
+            Called::Replied(reply, interrupted) => (*reply, interrupted),
+            // A reply would wait for the same reader.
+            Called::Unread(number) => return Ok(Exit::Signal(number)),
+        };
         notices.extend(unread_input(args));
         let ShownLive { mut attendance, colored, .. } = shown;
         notices.extend(attendance.as_mut().and_then(|attendance| attendance.input_problem.take()));
@@ -160,15 +168,23 @@ struct ShownLive {
     attendance: Option<Attendance>,
 }
 
-/// Runs the command, shows live output, cancels and suspends at a signal. Returns after all direct output is written, with
-/// the last signal.
+/// The end of a call.
+enum Called {
+    /// All direct output is written. The number is that of the last signal.
+    Replied(Box<Reply>, Option<u8>),
+    /// This signal has ended the command, and nobody reads its output.
+    Unread(u8),
+}
+
+/// Runs the command, shows live output, cancels and suspends at a signal. Returns after all direct output is written, or a
+/// signal has come and nobody reads.
 async fn call(
     engine: &Engine,
     request: Request,
     mut caller: Caller,
     shown: &mut ShownLive,
     timeout: Option<Duration>,
-) -> Result<(Reply, Option<u8>), Box<dyn Error>> {
+) -> Result<Called, Box<dyn Error>> {
     let ShownLive { writing, colored, attendance } = shown;
     let (canceller, cancellation) = Canceller::new();
     caller.cancellation = Some(cancellation);
@@ -184,6 +200,8 @@ async fn call(
     let mut signals = Signals::new()?;
     let mut interrupted = None;
     let mut reply = None;
+    // The end of the time for a reader of the output that does not read.
+    let mut given_up = None;
     let mut call = Box::pin(engine.call(request, caller));
     loop {
         tokio::select! {
@@ -196,7 +214,10 @@ async fn call(
             }
             number = signals.next() => {
                 canceller.cancel();
-                if reply.is_some() || (attendance.is_some() && interrupted.is_some()) {
+                if reply.is_some() && attendance.is_none() {
+                    return Ok(Called::Unread(number));
+                }
+                if attendance.is_some() && (reply.is_some() || interrupted.is_some()) {
                     // It has ended, or was told to twice, and nobody reads what it wrote.
                     *writing = None;
                     attendance.iter_mut().for_each(Attendance::end);
@@ -205,6 +226,7 @@ async fn call(
                 }
                 interrupted = Some(number);
             }
+            number = unread(given_up) => return Ok(Called::Unread(number)),
             () = live.next() => live.draw(),
             own = paused(&mut suspension) => {
                 live.leave_line();
@@ -212,12 +234,26 @@ async fn call(
             }
             happened = next(attendance) => attendance.as_mut().map_or(Ok(()), |host| host.react(happened))?,
         }
+        if let (Some(_), Some(number), None) = (&reply, interrupted, &attendance) {
+            given_up.get_or_insert_with(|| (Instant::now() + LAST_WRITES, number));
+        }
         if writing.is_none()
             && let Some(reply) = reply.take()
         {
             live.clear();
-            return Ok((reply, interrupted));
+            return Ok(Called::Replied(Box::new(reply), interrupted));
         }
+    }
+}
+
+/// Waits until the time for a reader is over, and returns the signal; for ever before there is one.
+async fn unread(given_up: Option<(Instant, u8)>) -> u8 {
+    match given_up {
+        Some((time, number)) => {
+            sleep_until(time).await;
+            number
+        }
+        None => std::future::pending().await,
     }
 }
 

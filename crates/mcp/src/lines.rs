@@ -3,8 +3,8 @@
 //! The library's own transport answers a request with wrong parameters without its id, and then the client waits
 //! forever. It also ends if the first message is no request.
 //!
-//! Invariants: every message with an id is answered with that id; a line has a length limit; a line that was begun is
-//! written to its end, by a task that outlives the service.
+//! Invariants: every message with an id is answered with that id; a line has a length limit; an answer waits for no slow
+//! client, and is written to its end by a task that outlives the service.
 
 use std::collections::HashSet;
 use std::io;
@@ -22,11 +22,9 @@ use tokio::task::JoinHandle;
 
 use crate::bad_message;
 
-/// Most lines that wait for a slow client. Further senders wait.
-const LINES_WAITING: usize = 16;
-
-/// A line, and the channel that reports its writing.
-type Outgoing = (Vec<u8>, oneshot::Sender<io::Result<()>>);
+/// A line, and the channel that reports its writing, for a sender that waits. Senders of answers do not: the library keeps
+/// what waits to be sent only for seconds when the input has ended.
+type Outgoing = (Vec<u8>, Option<oneshot::Sender<io::Result<()>>>);
 
 /// Ids of requests that have not been answered.
 type Unanswered = Arc<Mutex<HashSet<RequestId>>>;
@@ -34,7 +32,7 @@ type Unanswered = Arc<Mutex<HashSet<RequestId>>>;
 /// The transport: input and output of one client.
 pub(crate) struct LineTransport<R> {
     input: MessageLines<R>,
-    output: Option<mpsc::Sender<Outgoing>>,
+    output: Option<mpsc::UnboundedSender<Outgoing>>,
     unanswered: Unanswered,
     longest: usize,
     /// A request has come.
@@ -58,7 +56,7 @@ impl<R: AsyncRead + Send + Unpin> LineTransport<R> {
         tell: oneshot::Sender<()>,
         take_turn: TakeTurn,
     ) -> (Self, JoinHandle<()>) {
-        let (send, lines) = mpsc::channel(LINES_WAITING);
+        let (send, lines) = mpsc::unbounded_channel();
         let writing = tokio::spawn(write(lines, output));
         let transport = Self {
             input: MessageLines::new(input, longest),
@@ -112,33 +110,36 @@ impl<R: AsyncRead + Send + Unpin> LineTransport<R> {
 
     /// Sends an error for a broken line.
     fn refuse(&mut self, id: Option<RequestId>, error: ErrorData) {
-        let Some(output) = self.output.clone() else { return };
-        // A separate task, because the caller's future may be dropped while sending.
-        tokio::spawn(async move { put(&output, &TxJsonRpcMessage::<RoleServer>::error(error, id)).await });
+        // A client that cannot be written to needs no answer.
+        let _ = self.enqueue(&TxJsonRpcMessage::<RoleServer>::error(error, id), None);
+    }
+
+    /// Puts a line in the queue.
+    fn enqueue(
+        &self,
+        message: &TxJsonRpcMessage<RoleServer>,
+        tell: Option<oneshot::Sender<io::Result<()>>>,
+    ) -> io::Result<()> {
+        let mut line = serde_json::to_vec(message)?;
+        line.push(b'\n');
+        let output = self.output.as_ref().ok_or(io::ErrorKind::NotConnected)?;
+        output.send((line, tell)).map_err(|_| io::ErrorKind::NotConnected.into())
     }
 }
 
 /// Writes lines until all senders are dropped.
-async fn write(mut lines: mpsc::Receiver<Outgoing>, mut output: impl AsyncWrite + Unpin) {
+async fn write(mut lines: mpsc::UnboundedReceiver<Outgoing>, mut output: impl AsyncWrite + Unpin) {
     while let Some((line, written)) = lines.recv().await {
         let done = async {
             output.write_all(&line).await?;
             output.flush().await
         };
+        let done = done.await;
         // The receiver may be gone.
-        let _ = written.send(done.await);
+        let _ = written.map(|written| written.send(done));
     }
     // The client may have closed its end first.
     let _ = output.shutdown().await;
-}
-
-async fn put(output: &mpsc::Sender<Outgoing>, message: &TxJsonRpcMessage<RoleServer>) -> io::Result<()> {
-    let mut line = serde_json::to_vec(message)?;
-    line.push(b'\n');
-    let (tell, written) = oneshot::channel();
-    let gone = |_| io::ErrorKind::NotConnected;
-    output.send((line, tell)).await.map_err(|_| io::ErrorKind::NotConnected)?;
-    written.await.map_err(gone)?
 }
 
 fn unanswered(ids: &Unanswered) -> std::sync::MutexGuard<'_, HashSet<RequestId>> {
@@ -153,18 +154,20 @@ impl<R: AsyncRead + Send + Unpin> Transport<RoleServer> for LineTransport<R> {
         &mut self,
         message: TxJsonRpcMessage<RoleServer>,
     ) -> impl Future<Output = Result<(), io::Error>> + Send + 'static {
-        let (output, ids) = (self.output.clone(), Arc::clone(&self.unanswered));
+        let answered = match &message {
+            JsonRpcMessage::Response(response) => Some(&response.id),
+            JsonRpcMessage::Error(error) => error.id.as_ref(),
+            JsonRpcMessage::Request(_) | JsonRpcMessage::Notification(_) => None,
+        };
+        if let Some(id) = answered {
+            unanswered(&self.unanswered).remove(id);
+        }
+        let (tell, written) = oneshot::channel();
+        let waits = answered.is_none();
+        let queued = self.enqueue(&message, waits.then_some(tell));
         async move {
-            match &message {
-                JsonRpcMessage::Response(response) => drop(unanswered(&ids).remove(&response.id)),
-                JsonRpcMessage::Error(error) => {
-                    if let Some(id) = &error.id {
-                        unanswered(&ids).remove(id);
-                    }
-                }
-                JsonRpcMessage::Request(_) | JsonRpcMessage::Notification(_) => {}
-            }
-            put(&output.ok_or(io::ErrorKind::NotConnected)?, &message).await
+            queued?;
+            if waits { written.await.map_err(|_| io::ErrorKind::NotConnected)? } else { Ok(()) }
         }
     }
 

@@ -7,7 +7,7 @@ use bashful_dialect::{Toolbox, longest_message};
 use rmcp::service::{ServerInitializeError, ServiceExt};
 use rmcp::transport::io::stdio_pipes;
 use tokio::sync::oneshot;
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
 use crate::client::Clients;
@@ -17,8 +17,11 @@ use crate::lines::LineTransport;
 /// Time for calls that are about to answer when the input ends. All others are stopped.
 const LAST_WORDS: Duration = Duration::from_millis(100);
 
-/// Serves until the input ends or `stop` resolves. Running commands are stopped then, and jobs go on. A reply that
-/// was begun is written to its end, however late the client reads it, unless `stop` resolves.
+/// Time for the client to read what has been answered when a signal ends the server.
+const LAST_WRITES: Duration = Duration::from_secs(1);
+
+/// Serves until the input ends or `stop` resolves. Running commands are stopped then, and jobs go on. What has been
+/// answered is written to its end, however late the client reads it, but for a second at most after `stop`.
 pub async fn serve_stdio(toolbox: Toolbox, clients: Clients, stop: impl Future<Output = ()>) -> io::Result<()> {
     let (input, output) = stdio_pipes();
     let (tell, ended) = oneshot::channel();
@@ -41,17 +44,20 @@ pub async fn serve_stdio(toolbox: Toolbox, clients: Clients, stop: impl Future<O
         sleep(LAST_WORDS).await;
     };
     tokio::pin!(stop);
-    let served = tokio::select! {
-        served = serving => served,
-        () = late => Ok(()),
-        () = &mut stop => return Ok(()),
+    let (served, is_stopped) = tokio::select! {
+        served = serving => (served, false),
+        () = late => (Ok(()), false),
+        () = &mut stop => (Ok(()), true),
     };
     // Running calls see this and drop their commands.
     over.cancel();
-    tokio::select! {
-        // The task fails only by a panic, which is reported already.
-        _ = &mut writing => {}
-        () = stop => {}
+    if !is_stopped {
+        tokio::select! {
+            // The task fails only by a panic, which is reported already.
+            _ = &mut writing => return served,
+            () = stop => {}
+        }
     }
+    let _ = timeout(LAST_WRITES, writing).await;
     served
 }

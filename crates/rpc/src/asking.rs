@@ -88,7 +88,7 @@ impl Approver for HostApprover {
             };
             // Dropped with this future if the command is aborted.
             let mut open = OpenQuestion { name, approver: self, is_answered: false };
-            if self.events.outbox().send(&event).await.is_err() {
+            if self.events.outbox().send(&event).is_err() {
                 return Approval::Unavailable("the host hung up".to_owned());
             }
             let answered = timeout(self.patience, answer).await;
@@ -115,8 +115,7 @@ impl Drop for OpenQuestion<'_> {
         if self.is_answered {
             return;
         }
-        let (outbox, question) = (self.approver.events.outbox().clone(), self.name.clone());
         // A host that hung up shows no question.
-        tokio::spawn(async move { outbox.send(&Event::ApproveClosed { question }).await.ok() });
+        let _ = self.approver.events.outbox().send(&Event::ApproveClosed { question: self.name.clone() });
     }
 }

@@ -1,7 +1,8 @@
 //! Frames to the host, written by a task of their own in the order in which they were accepted.
 //!
-//! Invariant: at most [`WAITING`] frames wait here. A sender waits for room, and only that sender: output of its command is
-//! then left out of the events where the engine keeps it, and no other command notices.
+//! Invariant: at most [`WAITING`] events wait here. Who sends an event waits for room, and nobody else: output of its command
+//! is then left out of the events where the engine keeps it, and no other command notices. Responses wait for nothing: each
+//! request has one, and what has been answered is written to its end.
 
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,13 +11,13 @@ use std::time::Duration;
 
 use serde::Serialize;
 use tokio::io::{AsyncWrite, AsyncWriteExt};
-use tokio::sync::mpsc;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::task::JoinHandle;
 
 use crate::calls::Flow;
 use crate::wire::{Event, RequestId};
 
-/// Most frames that wait for a slow reader.
+/// Most events that wait for a slow reader.
 const WAITING: usize = 16;
 
 /// Small frames are joined up to this size in bytes, so that many of them take one write.
@@ -25,17 +26,19 @@ const JOINED: usize = 64 * 1024;
 /// Bytes written at once, so that a slow reader can be told from one that does not read.
 const PIECE: usize = 64 * 1024;
 
-/// A host that takes nothing for so long does not read.
-const STALLED: Duration = Duration::from_secs(5);
-
 /// The host hung up, so nobody reads what is sent.
 #[derive(Debug)]
 pub(crate) struct HungUp;
 
+/// A line for the host, and the place that it takes while it waits.
+type Frame = (Vec<u8>, Option<OwnedSemaphorePermit>);
+
 /// The sending end. Clones send to the same host.
 #[derive(Debug, Clone)]
 pub(crate) struct Outbox {
-    frames: mpsc::Sender<Vec<u8>>,
+    frames: mpsc::UnboundedSender<Frame>,
+    /// The places of events.
+    room: Arc<Semaphore>,
     pieces: Arc<Pieces>,
 }
 
@@ -50,18 +53,18 @@ impl Outbox {
     /// Starts the writing task, which ends when all senders are dropped and all frames are written, the host hangs up, or
     /// writing fails. The end of the task closes the channel, which ends the service.
     pub(crate) fn new(output: impl AsyncWrite + Send + Unpin + 'static) -> (Self, JoinHandle<io::Result<()>>) {
-        let (send, frames) = mpsc::channel(WAITING);
+        let (send, frames) = mpsc::unbounded_channel();
         let pieces = Arc::<Pieces>::default();
         let writing = write(frames, output, Arc::clone(&pieces));
         let writing = tokio::spawn(async move {
             // Hanging up is no fault of anybody.
             writing.await.or_else(|error| if error.kind() == io::ErrorKind::BrokenPipe { Ok(()) } else { Err(error) })
         });
-        (Self { frames: send, pieces }, writing)
+        (Self { frames: send, room: Arc::new(Semaphore::new(WAITING)), pieces }, writing)
     }
 
-    /// Resolves when something waits to be written, and the host takes nothing.
-    pub(crate) fn stalled(&self) -> impl Future<Output = ()> + use<> {
+    /// Resolves when something waits to be written, and the host has taken nothing for so long.
+    pub(crate) fn stalled(&self, so_long: Duration) -> impl Future<Output = ()> + use<> {
         let pieces = Arc::clone(&self.pieces);
         async move {
             let mut last = None;
@@ -71,14 +74,22 @@ impl Outbox {
                     return;
                 }
                 last = Some(now);
-                tokio::time::sleep(STALLED).await;
+                tokio::time::sleep(so_long).await;
             }
         }
     }
 
-    /// Sends a frame, once there is room.
-    pub(crate) async fn send(&self, frame: &impl Serialize) -> Result<(), HungUp> {
-        self.frames.send(line(frame)).await.map_err(|_| HungUp)
+    /// Sends a response, or a question and its end, of which each request has one at a time.
+    pub(crate) fn send(&self, frame: &impl Serialize) -> Result<(), HungUp> {
+        self.frames.send((line(frame), None)).map_err(|_| HungUp)
+    }
+
+    /// Waits for the place of an event.
+    async fn room(&self) -> Result<OwnedSemaphorePermit, HungUp> {
+        tokio::select! {
+            () = self.hung_up() => Err(HungUp),
+            room = Arc::clone(&self.room).acquire_owned() => room.map_err(|_| HungUp),
+        }
     }
 
     /// Resolves when the host has hung up.
@@ -88,13 +99,15 @@ impl Outbox {
 }
 
 async fn write(
-    mut frames: mpsc::Receiver<Vec<u8>>,
+    mut frames: mpsc::UnboundedReceiver<Frame>,
     mut output: impl AsyncWrite + Unpin,
     pieces: Arc<Pieces>,
 ) -> io::Result<()> {
-    while let Some(mut frame) = frames.recv().await {
+    while let Some((mut frame, room)) = frames.recv().await {
+        // Other events may wait while these are written.
+        drop(room);
         while frame.len() < JOINED
-            && let Ok(next) = frames.try_recv()
+            && let Ok((next, _)) = frames.try_recv()
         {
             frame.extend_from_slice(&next);
         }
@@ -143,10 +156,10 @@ impl Events {
 
     /// Sends an event, which gets the next number.
     pub(crate) async fn send(&self, event: impl FnOnce(u64) -> Event) -> Result<(), HungUp> {
-        let room = self.outbox.frames.reserve().await.map_err(|_| HungUp)?;
+        let room = self.outbox.room().await?;
         // Two senders of one request must not overtake each other between number and channel.
         let mut next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
-        room.send(line(&event(*next)));
+        self.outbox.frames.send((line(&event(*next)), Some(room))).map_err(|_| HungUp)?;
         *next += 1;
         Ok(())
     }

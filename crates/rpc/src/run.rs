@@ -155,9 +155,9 @@ impl Connection {
             listener,
             progress: None,
         };
-        let run = self.service.toolbox.bang(&request.command, caller);
+        let run = self.until_closing(self.service.toolbox.bang(&request.command, caller));
         let (result, stream) = tokio::join!(Box::pin(run), send_chunks(stream, events));
-        let mut data = BashData::from(result.map_err(error_of_bang)?);
+        let mut data = BashData::from(result?.map_err(error_of_bang)?);
         data.notices.extend(clamped.and_then(|clamped| clamped.notice));
         Ok(Answered { stream, ..Answered::new(&data) })
     }
@@ -185,8 +185,9 @@ impl Connection {
             turn: call.turn.take(),
             ..ToolCaller::default()
         };
-        let (answer, stream) = tokio::join!(Box::pin(run(caller)), send_chunks(stream, events));
-        let data = ToolData::from(answer?);
+        let run = self.until_closing(run(caller));
+        let (answer, stream) = tokio::join!(Box::pin(run), send_chunks(stream, events));
+        let data = ToolData::from(answer??);
         // Updates of a command that has ended come before its response, and those of a job may come after.
         if let (None, Some(following)) = (data.job, following) {
             // An error means that the task was aborted with the connection.

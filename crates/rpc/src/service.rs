@@ -11,7 +11,7 @@ use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
@@ -32,6 +32,12 @@ pub(crate) const MOST_REQUESTS: usize = 1024;
 
 /// Time for requests that are about to answer when the input ends. All others are dropped.
 const LAST_WORDS: Duration = Duration::from_millis(100);
+
+/// A host that takes nothing for so long does not read.
+const STALLED: Duration = Duration::from_secs(5);
+
+/// The same when a signal ends the service: who sent it may soon send SIGKILL.
+const LAST_WRITES: Duration = Duration::from_secs(1);
 
 /// A toolbox for one host program.
 #[derive(Debug)]
@@ -75,6 +81,8 @@ pub(crate) struct Connection {
     calls: Calls,
     questions: Questions,
     wishes: Mutex<HostWishes>,
+    /// True when requests that are not answered yet are dropped.
+    is_closing: watch::Sender<bool>,
     /// Tasks that send news of jobs whose requests are answered.
     pub(crate) followers: Mutex<JoinSet<()>>,
 }
@@ -82,12 +90,13 @@ pub(crate) struct Connection {
 /// The reason why no more requests are read.
 enum Over {
     EndOfInput,
+    Stop,
     Shutdown(Option<RequestId>),
 }
 
 /// Serves a host until the input ends, the host asks for it, or `stop` resolves. Commands are stopped then with their whole
-/// process trees, and jobs go on. Frames are then written to their end, as long as the host reads. The error is one of reading
-/// or writing; a host that hangs up is none. A dropped future stops all commands too.
+/// process trees, and jobs go on. What has been answered is then written to its end, as long as the host reads. The error is one of reading or writing; a host that hangs up is none. A dropped future stops
+/// all commands too.
 ///
 /// ```standalone_crate
 /// # use bashful_dialect::{Dialect, Limits, Toolbox};
@@ -119,10 +128,11 @@ pub async fn serve(
 ) -> io::Result<()> {
     let (outbox, writing) = Outbox::new(output);
     let (end, ended) = oneshot::channel();
-    let stalled = outbox.stalled();
+    let (halt, halted) = oneshot::channel();
+    let (stalled, stalled_at_last) = (outbox.stalled(STALLED), outbox.stalled(LAST_WRITES));
     let served = async {
         let served = tokio::select! {
-            served = serve_requests(service, input, outbox.clone(), end) => served,
+            served = serve_requests(service, input, outbox.clone(), halted, end) => served,
             () = outbox.hung_up() => Ok(()),
         };
         drop(outbox);
@@ -135,10 +145,17 @@ pub async fn serve(
             Err(_) => std::future::pending().await,
         }
     };
+    let mut served = pin!(served);
+    tokio::select! {
+        served = &mut served => return served,
+        () = given_up => return Ok(()),
+        () = stop => {}
+    }
+    // The receiver is gone once no more requests are read.
+    let _ = halt.send(());
     tokio::select! {
         served = served => served,
-        () = given_up => Ok(()),
-        () = stop => Ok(()),
+        () = stalled_at_last => Ok(()),
     }
 }
 
@@ -147,31 +164,35 @@ async fn serve_requests(
     service: Service,
     input: impl AsyncRead + Send + Unpin,
     outbox: Outbox,
+    halted: oneshot::Receiver<()>,
     end: oneshot::Sender<()>,
 ) -> io::Result<()> {
     let connection = Arc::new(Connection::new(service, outbox));
     let mut requests = JoinSet::new();
-    // An input that cannot be read has ended.
-    let (over, result) = match connection.read(MessageLines::new(input, LONGEST_LINE), &mut requests).await {
-        Ok(over) => (over, Ok(())),
-        Err(error) => (Over::EndOfInput, Err(error)),
+    let (over, result) = tokio::select! {
+        read = connection.read(MessageLines::new(input, LONGEST_LINE), &mut requests) => match read {
+            Ok(over) => (over, Ok(())),
+            // An input that cannot be read has ended.
+            Err(error) => (Over::EndOfInput, Err(error)),
+        },
+        _ = halted => (Over::Stop, Ok(())),
     };
     // Nobody may listen.
     let _ = end.send(());
-    match over {
-        Over::EndOfInput => {
-            let all = async { while requests.join_next().await.is_some() {} };
-            // Those that take longer are dropped, and their commands stopped.
-            let _ = timeout(LAST_WORDS, all).await;
-            requests.shutdown().await;
-        }
-        Over::Shutdown(id) => {
-            connection.calls.abort(Aborted::Everything);
-            while requests.join_next().await.is_some() {}
-            let answer = Ok(Answered::new(&DoneData {}));
-            // A host that hung up needs no answer.
-            let _ = connection.respond(id.as_ref(), "shutdown", answer).await;
-        }
+    if let Over::EndOfInput = over {
+        let all = async { while requests.join_next().await.is_some() {} };
+        let _ = timeout(LAST_WORDS, all).await;
+    }
+    if let Over::Shutdown(_) = over {
+        connection.calls.abort(Aborted::Everything);
+    } else {
+        // Commands that run by now are stopped. Others have ended, and their output and responses are sent.
+        connection.is_closing.send_replace(true);
+    }
+    while requests.join_next().await.is_some() {}
+    if let Over::Shutdown(id) = over {
+        // A host that hung up needs no answer.
+        let _ = connection.respond(id.as_ref(), "shutdown", Ok(Answered::new(&DoneData {})));
     }
     result
 }
@@ -186,20 +207,31 @@ pub async fn run_one(
     mut aborts: mpsc::UnboundedReceiver<()>,
 ) -> io::Result<()> {
     let (outbox, writing) = Outbox::new(output);
+    let stalled = outbox.stalled(STALLED);
     let connection = Connection::new(service, outbox);
-    let id = RequestId::try_from(Value::from("run")).ok();
-    if let Some(call) = connection.calls.begin(id, true) {
-        let mut finished = pin!(connection.finish(Request::Bash(request), call));
-        loop {
-            tokio::select! {
-                () = &mut finished => break,
-                Some(()) = aborts.recv() => drop(connection.calls.abort(Aborted::Commands)),
+    let calls = connection.calls.clone();
+    let ran = async move {
+        let id = RequestId::try_from(Value::from("run")).ok();
+        if let Some(call) = connection.calls.begin(id, true) {
+            connection.finish(Request::Bash(request), call).await;
+        }
+        drop(connection);
+        // The task itself fails only by a panic, which is reported already.
+        writing.await.unwrap_or(Ok(()))
+    };
+    let (mut ran, mut stalled) = (pin!(ran), pin!(stalled));
+    let mut is_aborted = false;
+    loop {
+        tokio::select! {
+            ran = &mut ran => return ran,
+            Some(()) = aborts.recv() => {
+                is_aborted = true;
+                calls.abort(Aborted::Commands);
             }
+            // Nobody reads the output of the command that was aborted.
+            () = &mut stalled, if is_aborted => return Ok(()),
         }
     }
-    drop(connection);
-    // The task itself fails only by a panic, which is reported already.
-    writing.await.unwrap_or(Ok(()))
 }
 
 impl Connection {
@@ -210,6 +242,7 @@ impl Connection {
             calls: Calls::default(),
             questions: Questions::default(),
             wishes: Mutex::new(HostWishes { is_asked: false, answer_wait: ANSWER_WAIT }),
+            is_closing: watch::Sender::new(false),
             followers: Mutex::default(),
         }
     }
@@ -241,7 +274,7 @@ impl Connection {
             MessageLine::Whole(line) => line,
             MessageLine::TooLong => {
                 let text = format!("a line has more than {LONGEST_LINE} bytes; it was skipped");
-                self.respond(None, NO_REQUEST, Err(RpcError::new(ErrorCode::LineTooLong, text))).await?;
+                self.respond(None, NO_REQUEST, Err(RpcError::new(ErrorCode::LineTooLong, text)))?;
                 return Ok(None);
             }
         };
@@ -252,7 +285,7 @@ impl Connection {
             Ok(read) => read,
             Err(bad) => {
                 let BadLine { id, command, error } = *bad;
-                self.respond(id.as_ref(), &command, Err(error)).await?;
+                self.respond(id.as_ref(), &command, Err(error))?;
                 return Ok(None);
             }
         };
@@ -270,7 +303,7 @@ impl Connection {
                 Err(error) => Err(error),
             },
         };
-        self.respond(id.as_ref(), name, answer).await?;
+        self.respond(id.as_ref(), name, answer)?;
         Ok(None)
     }
 
@@ -304,7 +337,7 @@ impl Connection {
         // The host may use the id again as soon as it reads the response.
         drop(call);
         // A host that hung up needs no answer.
-        let _ = self.respond(id.as_ref(), name, answer).await;
+        let _ = self.respond(id.as_ref(), name, answer);
     }
 
     async fn answer(&self, request: Request, call: &mut Call) -> Result<Answered, RpcError> {
@@ -313,9 +346,21 @@ impl Connection {
             Request::Bash(request) => self.bash(request, &events, call).await,
             Request::Tool(request) => self.tool(request, &events, call).await,
             other => tokio::select! {
-                answer = self.look_after(other) => answer,
+                answer = self.until_closing(self.look_after(other)) => answer?,
                 () = call.aborted.notified() => Err(RpcError::new(ErrorCode::Cancelled, "the request was aborted")),
             },
+        }
+    }
+
+    /// Drops the work of a request when the service ends.
+    pub(crate) async fn until_closing<T>(&self, work: impl Future<Output = T>) -> Result<T, RpcError> {
+        let mut is_closing = self.is_closing.subscribe();
+        tokio::select! {
+            biased;
+            done = work => Ok(done),
+            _ = is_closing.wait_for(|is_closing| *is_closing) => {
+                Err(RpcError::new(ErrorCode::Cancelled, "the service ended before this request did"))
+            }
         }
     }
 
@@ -345,12 +390,7 @@ impl Connection {
         }
     }
 
-    async fn respond(
-        &self,
-        id: Option<&RequestId>,
-        command: &str,
-        answer: Result<Answered, RpcError>,
-    ) -> Result<(), HungUp> {
+    fn respond(&self, id: Option<&RequestId>, command: &str, answer: Result<Answered, RpcError>) -> Result<(), HungUp> {
         let success = answer.is_ok();
         let (answered, error) = match answer {
             Ok(answered) => (Some(answered), None),
@@ -362,7 +402,7 @@ impl Connection {
         };
         let stream = answered.as_ref().and_then(|answered| answered.stream);
         let data = answered.map(|answered| answered.data);
-        self.outbox.send(&Response { id, command, success, data, stream, error }).await
+        self.outbox.send(&Response { id, command, success, data, stream, error })
     }
 
     fn hello(&self, request: &HelloRequest) -> Result<Answered, RpcError> {

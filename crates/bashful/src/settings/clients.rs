@@ -60,7 +60,7 @@ impl ClientRows {
         let failing = |bytes, row| RowSettings { failed_bytes: Some(Bytes(bytes)), ..row };
         let ends = |each, row| RowSettings { head_bytes: Some(Bytes(each)), tail_bytes: Some(Bytes(each)), ..row };
         let rows = [
-            ("claude-code", ends(1150, failing(9000, row(110.0, Some(47_000))))),
+            ("claude-code", ends(950, failing(9000, row(110.0, Some(47_000))))),
             ("codex-mcp-client", row(240.0, Some(10_500))),
             (
                 "gemini-cli-mcp-client",

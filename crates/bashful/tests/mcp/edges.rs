@@ -89,3 +89,29 @@ fn a_reply_is_whole_however_late_it_is_read_and_commands_do_not_wait_for_that() 
     assert!(child.wait().expect("it ends").success());
     home.check_nothing_survives();
 }
+
+#[test]
+fn a_client_that_reads_late_gets_the_answers_of_all_commands_that_have_ended() {
+    let home = home();
+    let mut command = home.command(&["mcp"]);
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("it runs");
+    let mut input = child.stdin.take().expect("a pipe");
+    let mut send = |message: Value| writeln!(input, "{message}").expect("it reads");
+    let hello =
+        json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } });
+    send(json!({ "jsonrpc": "2.0", "id": "hello", "method": "initialize", "params": hello }));
+    send(json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
+    for id in 0..120 {
+        let call = json!({ "name": "bash", "arguments": { "command": "seq 3000; printf x >>ran" } });
+        send(json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": call }));
+    }
+    let ran = || std::fs::metadata(home.path().join("ran")).map_or(0, |file| file.len());
+    assert!(eventually(|| ran() == 120));
+    drop(input);
+    // The client does something else for a while.
+    assert!(home.run(&["run", "sleep 6"]).status.success());
+    let output = child.wait_with_output().expect("it ends");
+    let lines = String::from_utf8(output.stdout).expect("text");
+    let answers = lines.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
+    assert_eq!(answers.filter(|answer| answer["id"].is_u64() && answer["result"].is_object()).count(), 120);
+}

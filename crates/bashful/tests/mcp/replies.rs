@@ -33,7 +33,7 @@ fn shown(client: &str, dialect: &str, count: usize, status: u8) -> (String, bool
 #[test]
 fn no_reply_is_longer_than_its_client_shows() {
     for (client, least, success, failure) in [
-        ("claude-code", 2300, 50_000, 10_000),
+        ("claude-code", 1900, 50_000, 10_000),
         ("codex-mcp-client", 3000, 12_000, 12_000),
         ("gemini-cli-mcp-client", 3000, 40_000, 40_000),
         ("qwen-cli-mcp-client-bashful", 3000, 28_000, 14_000),

@@ -1,6 +1,10 @@
 //! A host that reads late or never: commands go on, memory stays bounded, and the host learns what it missed.
 
+use std::io::Write;
+use std::process::Stdio;
+
 use bashful_testkit::eventually;
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
 use crate::host::Host;
@@ -176,5 +180,42 @@ fn a_host_that_never_reads_and_closes_its_input_leaves_no_command() {
     assert!(eventually(|| home.survivors().iter().all(|process| !process.contains("yes"))), "{:?}", home.survivors());
     assert!(host.end().success());
     host.hang_up();
+    home.check_nothing_survives();
+}
+
+#[test]
+fn answers_of_commands_that_have_ended_reach_a_late_reader() {
+    let home = home();
+    let mut host = Host::new(&home);
+    for id in 0..60 {
+        host.send(&json!({ "id": id, "type": "bash", "command": "seq 3000; printf x >>ran" }));
+    }
+    let ran = || std::fs::metadata(home.path().join("ran")).map_or(0, |file| file.len());
+    assert!(eventually(|| ran() == 60));
+    host.close();
+    // The host does something else for a while.
+    assert!(home.run(&["run", "sleep 1"]).status.success());
+    let answered = host.rest().into_iter().filter(|line| line["success"] == true).count();
+    assert_eq!(answered, 60);
+    assert!(host.end().success());
+    home.check_nothing_survives();
+}
+
+#[test]
+fn a_signal_tears_no_line() {
+    let home = home();
+    for round in 0..4 {
+        let mut command = home.command(&["rpc"]);
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("it runs");
+        let begun = format!("begun{round}");
+        let request = json!({ "id": 1, "type": "bash", "command": format!("touch {begun}; yes"), "stream": true });
+        let mut input = child.stdin.take().expect("a pipe");
+        writeln!(input, "{request}").expect("it reads");
+        home.wait_for(&begun);
+        let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw).expect("a process id");
+        kill_process(pid, Signal::TERM).expect("it is there");
+        let output = child.wait_with_output().expect("it ends");
+        assert!(output.stdout.ends_with(b"}\n"), "{} bytes", output.stdout.len());
+    }
     home.check_nothing_survives();
 }

@@ -2,7 +2,7 @@
 
 use std::process::{Child, Command, Output, Stdio};
 
-use bashful_testkit::Home;
+use bashful_testkit::{Home, eventually};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::BASHFUL;
@@ -172,5 +172,24 @@ fn doctor_promises_what_it_has_tried() {
     let said = text(&without_calls(&home, calls, &["doctor"]).output().expect("it runs").stdout);
     for promise in ["catches_daemons         no", "survives_own_death      no", "pidfd                   no"] {
         assert!(said.contains(promise), "{promise}: {said}");
+    }
+}
+
+#[test]
+fn a_run_whose_output_nobody_reads_ends_at_a_signal() {
+    for (round, (signal, arguments)) in
+        [(Signal::TERM, &["run"][..]), (Signal::INT, &["run"]), (Signal::TERM, &["run", "--events"])]
+            .into_iter()
+            .enumerate()
+    {
+        let home = Home::new(BASHFUL);
+        let begun = format!("begun{round}");
+        let script = format!("touch {begun}; yes");
+        let mut child = home.start(&[arguments, &[&script]].concat());
+        home.wait_for(&begun);
+        let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw).expect("a process id");
+        kill_process(pid, signal).expect("it is there");
+        assert!(eventually(|| child.try_wait().expect("it is ours").is_some()), "{signal:?}, {arguments:?}");
+        home.check_nothing_survives();
     }
 }

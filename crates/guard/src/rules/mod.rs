@@ -188,7 +188,7 @@ pub(crate) const NOT_UNDERSTOOD: Rule = Rule {
     name: "guard/not-understood",
     level: Level::Warn,
     is_on: true,
-    message: "the guard does not understand a part of this script and has judged the rest",
+    message: "not all of this script was understood; the rest was judged",
     alternative: "bash -n script.sh",
 };
 

@@ -36,10 +36,7 @@ fn described(parser: &Parser<'_>, fault: &ParseFault, is_script: bool) -> String
     let number = |at: usize| 1 + text.get(..at).unwrap_or("").matches('\n').count();
     let place = |at: usize| if is_script { format!("line {}", number(at)) } else { "a text that it runs".to_owned() };
     if fault.is_open {
-        return format!(
-            "{}: this command has no end, because a quote, a bracket or a keyword stays open",
-            place(fault.start)
-        );
+        return format!("{}: a quote, a bracket or a keyword stays open", place(fault.start));
     }
     let rest = text.get(fault.at..).unwrap_or("");
     let word: String = rest.chars().take(LONGEST_WORD).take_while(|letter| !letter.is_whitespace()).collect();

@@ -39,7 +39,6 @@ pub(super) fn whole(rig: &Rig, agent: &'static Agent) -> Verdict {
 /// Ten ordinary commands.
 const ORDINARY: [&str; 10] = [
     "ls",
-    "cd web && ls | head -3",
     "cat package.json",
     "git status --short",
     "git log --oneline | head -5",
@@ -48,6 +47,8 @@ const ORDINARY: [&str; 10] = [
     "cat missing.txt",
     "seq 1 20000",
     "if then",
+    // Last, because some agents stay in the directory.
+    "cd web && ls | head -3",
 ];
 
 /// Ten results cost about as much as those of the agent's own shell, or less.
