@@ -234,4 +234,6 @@ fn merge(mut hidden: Vec<HiddenRange>) -> Vec<HiddenRange> {
 }
 
 #[cfg(test)]
+mod real_encoders;
+#[cfg(test)]
 mod tests;

@@ -74,14 +74,28 @@ impl Json {
     }
 }
 
-/// The inside of a shell word, as `set`, `declare -p`, `$'…'` and `printf %q` write it.
-pub(super) fn shell(text: &[u8]) -> [Vec<u8>; 4] {
-    let mut quoted = [const { Vec::new() }; 4];
-    let [single, double, ansi, escaped] = &mut quoted;
+/// The inside of a shell word, as `set`, `declare -p`, `$'…'` and `printf %q` of bash write it; as Python's
+/// `shlex.quote` does; and as `set` of dash does.
+pub(super) fn shell(text: &[u8]) -> [Vec<u8>; 6] {
+    let mut quoted = [const { Vec::new() }; 6];
+    let [single, double, ansi, escaped, python, dash] = &mut quoted;
+    let mut before = b' ';
     for byte in text {
         match byte {
-            b'\'' => single.extend(br"'\''"),
-            byte => single.push(*byte),
+            b'\'' => {
+                single.extend(br"'\''");
+                python.extend(br#"'"'"'"#);
+                // A row of quotes is quoted as a whole, and nothing follows a row at the end.
+                dash.extend(if before == b'\'' { b"'".as_slice() } else { br#"'"'"# });
+            }
+            byte => {
+                single.push(*byte);
+                python.push(*byte);
+                if before == b'\'' {
+                    dash.extend(br#""'"#);
+                }
+                dash.push(*byte);
+            }
         }
         if matches!(byte, b'"' | b'\\' | b'$' | b'`') {
             double.push(b'\\');
@@ -96,34 +110,78 @@ pub(super) fn shell(text: &[u8]) -> [Vec<u8>; 4] {
             0..b' ' | 0x7F.. => ansi.extend(format!("\\{byte:03o}").bytes()),
             byte => ansi.push(*byte),
         }
-        if !byte.is_ascii_alphanumeric() && !b"%+-./:=@_".contains(byte) {
+        // At the beginning of a word `~` and `#` are quoted too, but the value may be only a part of the word.
+        let is_tilde = *byte == b'~' && matches!(before, b':' | b'=');
+        if is_tilde || b" !\"$&'()*,;<>?[\\]^`{|}".contains(byte) {
             escaped.push(b'\\');
         }
         escaped.push(*byte);
+        before = *byte;
     }
     if text.iter().any(u8::is_ascii_control) {
         // `printf %q` writes `$'…'` too in this case.
         escaped.clone_from(ansi);
     }
+    if before == b'\'' {
+        dash.push(b'"');
+    }
     quoted
 }
 
-/// A part of a URL: with upper-case and lower-case digits, and with plain slashes.
-pub(super) fn percent(text: &[u8]) -> [Vec<u8>; 3] {
-    let encode = |also_plain: &[u8], capital: bool| {
-        let mut out = Vec::with_capacity(text.len());
+/// Style of an encoder for URLs and forms.
+#[derive(Clone, Copy)]
+struct Percent {
+    /// Characters that stay as they are, beside letters, digits and `-_.`.
+    plain: &'static [u8],
+    /// Digits of a number.
+    digits: &'static [u8; 16],
+    blank: &'static [u8],
+}
+
+const CAPITAL: Percent = Percent { plain: b"~", digits: b"0123456789ABCDEF", blank: b"%20" };
+const SMALL: Percent = Percent { digits: b"0123456789abcdef", ..CAPITAL };
+
+/// Styles of the most common encoders, which leave different characters as they are and write a blank as `%20` or `+`.
+const PERCENT_STYLES: [Percent; 12] = [
+    CAPITAL,
+    SMALL,
+    // Python's `quote`, `quote_plus`, and curl.
+    Percent { plain: b"~/", ..CAPITAL },
+    Percent { blank: b"+", ..CAPITAL },
+    Percent { blank: b"+", ..SMALL },
+    // JavaScript's `encodeURIComponent`, also `@uri` of jq; `encodeURI`; the password of a `URL`; `URLSearchParams`, also Java.
+    Percent { plain: b"~!*'()", ..CAPITAL },
+    Percent { plain: b"~!*'();,/?:@&=+$#", ..CAPITAL },
+    Percent { plain: b"~!*'(),&+$%", ..CAPITAL },
+    Percent { plain: b"*", blank: b"+", ..CAPITAL },
+    // PHP's `urlencode`; .NET's `WebUtility` and `HttpUtility`.
+    Percent { plain: b"", blank: b"+", ..CAPITAL },
+    Percent { plain: b"!*()", blank: b"+", ..CAPITAL },
+    Percent { plain: b"!*()", blank: b"+", ..SMALL },
+];
+
+/// A part of a URL or of a form, in every style.
+pub(super) fn percent(text: &[u8]) -> impl Iterator<Item = Vec<u8>> {
+    PERCENT_STYLES.iter().map(|style| style.encode(text))
+}
+
+impl Percent {
+    fn encode(self, text: &[u8]) -> Vec<u8> {
+        let mut out = Vec::with_capacity(text.len() + 16);
         for byte in text {
-            if byte.is_ascii_alphanumeric() || b"-_.~".contains(byte) || also_plain.contains(byte) {
-                out.push(*byte);
-            } else if capital {
-                out.extend(format!("%{byte:02X}").bytes());
-            } else {
-                out.extend(format!("%{byte:02x}").bytes());
+            match byte {
+                b' ' => out.extend(self.blank),
+                byte if byte.is_ascii_alphanumeric() || b"-_.".contains(byte) || self.plain.contains(byte) => {
+                    out.push(*byte);
+                }
+                byte => {
+                    let digit = |digit: u8| self.digits[usize::from(digit)];
+                    out.extend([b'%', digit(byte >> 4), digit(byte & 15)]);
+                }
             }
         }
         out
-    };
-    [encode(b"", true), encode(b"", false), encode(b"/", true)]
+    }
 }
 
 /// Percent-decodes a part of a URL.
@@ -178,23 +236,29 @@ mod tests {
     }
 
     #[test]
-    fn shells_quote_in_four_ways() {
+    fn shells_quote_in_six_ways() {
         assert_eq!(text(&shell(b"a'b\"$c")[3]), "a\\'b\\\"\\$c");
-        let [single, double, ansi, escaped] = shell(b"a'b\"$c\n");
+        let [single, double, ansi, escaped, ..] = shell(b"a'b\"$c\n");
         assert_eq!(text(&single), "a'\\''b\"$c\n");
         assert_eq!(text(&double), "a'b\\\"\\$c\n");
         assert_eq!(text(&ansi), r#"a\'b"$c\n"#);
         assert_eq!(escaped, ansi);
+        for (plain, in_python, in_dash) in [
+            ("it's", r#"it'"'"'s"#, r#"it'"'"'s"#),
+            ("a''b'", r#"a'"'"''"'"'b'"'"'"#, r#"a'"''"'b'"'""#),
+            ("'a", r#"'"'"'a"#, r#"'"'"'a"#),
+        ] {
+            let [.., python, dash] = shell(plain.as_bytes());
+            assert_eq!((text(&python), text(&dash)), (in_python, in_dash));
+        }
     }
 
     #[test]
     fn urls_and_back() {
-        let [capital, small, slashes] = percent("p/ä b".as_bytes());
-        assert_eq!(
-            (text(&capital), text(&small), text(&slashes)),
-            ("p%2F%C3%A4%20b", "p%2f%c3%a4%20b", "p/%C3%A4%20b")
-        );
-        assert_eq!(percent_decoded(&capital), "p/ä b".as_bytes());
+        let forms: Vec<Vec<u8>> = percent("p/ä b".as_bytes()).collect();
+        let forms: Vec<&str> = forms.iter().take(5).map(|form| text(form)).collect();
+        assert_eq!(forms, ["p%2F%C3%A4%20b", "p%2f%c3%a4%20b", "p/%C3%A4%20b", "p%2F%C3%A4+b", "p%2f%c3%a4+b"]);
+        assert_eq!(percent_decoded(forms[0].as_bytes()), "p/ä b".as_bytes());
         assert_eq!(percent_decoded(b"100%, %4, %zz"), b"100%, %4, %zz");
     }
 

@@ -4,12 +4,12 @@ use super::*;
 use crate::capture::Cleaning;
 use crate::output_redactor::OutputRedactor;
 
-fn mask(secrets: &[(&str, &str)]) -> Mask {
+pub(super) fn mask(secrets: &[(&str, &str)]) -> Mask {
     let withheld: Vec<_> = secrets.iter().map(|(name, value)| Withheld::new((*name).into(), (*value).into())).collect();
     Mask::new(&withheld)
 }
 
-fn masked(mask: &Mask, text: &str) -> String {
+pub(super) fn masked(mask: &Mask, text: &str) -> String {
     let masked = mask.apply(text.as_bytes(), Edges::None).unwrap_or_else(|| text.as_bytes().to_vec());
     String::from_utf8_lossy(&masked).into_owned()
 }
@@ -305,7 +305,7 @@ fn any_mostly_blank() -> impl Strategy<Value = String> {
 }
 
 /// Values of all kinds: tokens, keys of several lines, text that encoders change, control characters.
-fn any_value() -> impl Strategy<Value = String> {
+pub(super) fn any_value() -> impl Strategy<Value = String> {
     prop_oneof![
         "[a-zA-Z0-9_-]{12,60}",
         "[ -~]{12,60}",
@@ -323,30 +323,23 @@ fn any_value() -> impl Strategy<Value = String> {
 fn printed(value: &str, how: usize) -> (Vec<u8>, Vec<Vec<u8>>) {
     let bytes = value.as_bytes();
     let with_newline = [bytes, b"\n"].concat();
-    let form = match how {
-        0..8 => encode::json(value).nth(how).expect("there are so many"),
-        8..12 => encode::shell(bytes)[how - 8].clone(),
-        12..15 => encode::percent(bytes)[how - 12].clone(),
-        15..17 => encode::base64(bytes)[how - 15].clone(),
-        17..19 => encode::base64(&with_newline)[how - 17].clone(),
-        19 => {
-            let encoded = encode::base64(&with_newline)[0].clone();
-            encoded.chunks(76).flat_map(|line| [line, b"\n"].concat()).collect()
-        }
-        _ => bytes.to_vec(),
-    };
+    let [encoded, for_urls] = encode::base64(&with_newline);
+    let in_lines = encoded.chunks(76).flat_map(|line| [line, b"\n"].concat()).collect();
+    let forms = encode::json(value).chain(encode::shell(bytes)).chain(encode::percent(bytes));
+    let mut forms = forms.chain(encode::base64(bytes)).chain([encoded, for_urls, in_lines]);
+    let form = forms.nth(how).unwrap_or_else(|| bytes.to_vec());
     let hidden = form.split(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect();
     (form, hidden)
 }
 
 fn any_printed() -> impl Strategy<Value = (String, Vec<u8>, Vec<Vec<u8>>)> {
-    (any_value(), 0_usize..30).prop_map(|(value, how)| {
+    (any_value(), 0_usize..40).prop_map(|(value, how)| {
         let (form, hidden) = printed(&value, how);
         (value, form, hidden)
     })
 }
 
-fn piece_seen(shown: &[u8], hidden: &[Vec<u8>]) -> Option<String> {
+pub(super) fn piece_seen(shown: &[u8], hidden: &[Vec<u8>]) -> Option<String> {
     let mut pieces = hidden.iter().flat_map(|text| text.windows(PIECE));
     let seen = pieces.find(|piece| memmem::find(shown, piece).is_some())?;
     Some(format!("{:?} in {:?}", String::from_utf8_lossy(seen), String::from_utf8_lossy(shown)))
