@@ -22,8 +22,8 @@ use crate::url_secrets;
 /// Policy for the host's variables: which ones commands get, and which are set beside them.
 ///
 /// A variable is also withheld, whatever its name, if its value has a URL with a password. Names on the list `allow`
-/// are excepted. Proxies (`*PROXY`) are passed with their passwords, which `pip`, `npm` and `git` need; there the
-/// password is redacted in output.
+/// are excepted, and so are paths of files. Proxies (`*PROXY`) are passed with their passwords, which `pip`, `npm` and
+/// `git` need; there the password is redacted in output.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EnvironmentPolicy {
     /// Names that are withheld. `*` stands for anything; case does not matter.
@@ -256,17 +256,21 @@ impl EnvironmentPolicy {
         }
         let has_password = !url_secrets::passwords(value.as_bytes()).is_empty();
         let is_secret = is_on(&self.withhold);
-        if !(is_secret || has_password) || is_on(&self.allow) || names_a_file(value) {
+        if !(is_secret || has_password) || is_on(&self.allow) || names_a_file(&upper.name, value) {
             return VariableFate::Pass;
         }
         if !is_secret && upper.name.ends_with(PROXY) { VariableFate::PassRedacted } else { VariableFate::Withhold }
     }
 }
 
-/// True if a value is the path of an existing file. Programs need it (`GOOGLE_APPLICATION_CREDENTIALS`), and a command
-/// could read the file without it.
-fn names_a_file(value: &OsStr) -> bool {
-    value.as_bytes().starts_with(b"/") && std::path::Path::new(value).exists()
+/// True if a value is the path of an existing file, or, in a variable that is for files, any path. Programs need it
+/// (`GOOGLE_APPLICATION_CREDENTIALS`), and a command could read the file without it.
+fn names_a_file(upper_name: &[u8], value: &OsStr) -> bool {
+    let text = value.as_bytes();
+    let is_for_files = names::OF_FILES.iter().any(|ending| upper_name.ends_with(ending.as_bytes()));
+    let is_path = ["/", "./", "../", "~/"].iter().any(|begin| text.starts_with(begin.as_bytes()));
+    (is_for_files && is_path && !text.contains(&b'\n'))
+        || (text.starts_with(b"/") && std::path::Path::new(value).exists())
 }
 
 /// Ending of the names of proxies: `HTTPS_PROXY`, `npm_config_proxy`.

@@ -17,7 +17,8 @@ impl EnvironmentPolicy {
         "*PRIVKEY*", "*AUTHKEY*", "*SIGNINGKEY*", "*MASTERKEY*", "*ENCRYPTIONKEY*", "*SSHKEY*", "*DEPLOYKEY*",
         "*_KEY_BASE64", "*_KEY_B64", "*_KEY_JSON", "*_KEY_DATA", "*_KEY_CONTENT*", "*_SK", "*_AK", "*_KEY1", "*_KEY2", "*_KEY_1", "*_KEY_2",
         "PEM", "*_PEM", "*_P12*", "*_PFX*", "*KEYSTORE_B*64", "*ID_RSA*", "*ID_ED25519*", "*ID_ECDSA*", "*UNSEAL*", "*HMAC*",
-        "SALT", "*_SALT", "*MNEMONIC*", "*SEED_PHRASE*", "*RECOVERY_PHRASE*",
+        "SALT", "*_SALT", "*MNEMONIC*", "*SEED_PHRASE*", "*SEEDPHRASE*", "*RECOVERY_PHRASE*",
+        "*_SEED", "PK", "*_PK", "*_PKEY", "*_XPRV",
         // Proofs of identity.
         "AUTH", "*_AUTH", "*_OAUTH", "*AUTHORIZATION*", "*AUTH_HEADER*", "*AUTH_CONFIG*", "*BEARER*", "JWT", "*_JWT", "CI_JOB_JWT*",
         "*COOKIE", "*COOKIES", "PAT", "*_PAT", "*_SAS", "*_SAS_UR*", "*_OTP", "*TOTP*", "*_SESSIONID", "SESSIONID",
@@ -28,7 +29,7 @@ impl EnvironmentPolicy {
         "ANTHROPIC_*", "OPENAI_*", "GEMINI_*", "MISTRAL_*", "GROQ_*", "COHERE_*", "XAI_*", "DEEPSEEK_*", "OPENROUTER_*",
         "REPLICATE_*",
         // Clouds, continuous integration, registries, password managers, tools.
-        "AWS_SESSION_*", "AZURE_CLIENT_*", "KUBE*CONFIG_DATA", "KUBE*CONFIG_B*64", "*SERVICE_ACCOUNT_JSON*",
+        "AWS_SESSION_*", "KUBE*CONFIG_DATA", "KUBE*CONFIG_B*64", "*SERVICE_ACCOUNT_JSON*",
         "*_SA_JSON", "*DOCKERCONFIGJSON*", "*DOCKER_CONFIG_JSON*", "VSS_NUGET_EXTERNAL_FEED_ENDPOINTS", "BUNDLE_*__COM",
         "BUNDLE_*__ORG", "BUNDLE_*__NET", "BUNDLE_*__IO", "BW_SESSION", "OP_SESSION_*", "FASTLANE_SESSION", 
         "OTEL_EXPORTER_OTLP*HEADERS",
@@ -41,8 +42,29 @@ impl EnvironmentPolicy {
     pub const ALLOWED: &[&str] = &[
         "TOKENIZERS_*", "*MAX_*TOKENS*", "GIT_CREDENTIAL_HELPER", "SSH_AUTH_SOCK", "*ASKPASS*", "*COMPASS", "*BYPASS", "OLDPWD",
         "XDG_SESSION_*", "*_MODEL", "*_BASE_URL", "*_API_BASE", "PUBLIC_KEY", "*_PUBLIC_KEY", "TOKENIZER", "GEMINI_CLI*",
+        "PASSWORD_STORE_*",
+        // Seeds of random numbers and of databases.
+        "*RANDOM_SEED", "*RAND_SEED", "*RNG_SEED", "*HASH_SEED", "*TEST_SEED", "*GLOBAL_SEED",
+        "*SHUFFLE_SEED", "*FUZZ_SEED", "FAKER_SEED", "HYPOTHESIS_SEED", "*DB_SEED", "*DATABASE_SEED",
     ];
 }
+
+/// Endings of the names of variables for files. A path in one of these is passed, whether or not the file is there; the
+/// text of a file is not.
+pub(super) const OF_FILES: &[&str] = &[
+    "FILE",
+    "_FILE_OVERRIDE",
+    "FILENAME",
+    "_DIR",
+    "_DIRECTORY",
+    "KEY_PATH",
+    "TOKEN_PATH",
+    "PASSWORD_PATH",
+    "CREDENTIALS_PATH",
+    "SECRET_PATH",
+    "SECRETS_PATH",
+    "GOOGLE_APPLICATION_CREDENTIALS",
+];
 
 #[cfg(test)]
 mod tests {
@@ -89,8 +111,9 @@ mod tests {
         API_KEY_PROD SSH_PRIVATE_KEY_FILE_CONTENTS MASTERKEY ENCRYPTIONKEY SSHKEY DEPLOYKEY GCP_KEY_JSON CLIENT_KEY_DATA ID_ECDSA
         VAULT_UNSEAL_1 BODY_HMAC RECOVERY_PHRASE DB_PASS1 DB_PASS2 DB_PSWD CRED SNYK_CRED STORAGE_KEY1 COSMOS_KEY2 AZURE_KEY_1 AZURE_KEY_2 SALT
         GITHUB_OAUTH DB_CONN_STR DOCKERCONFIGJSON BUNDLE_GEMS__EXAMPLE__ORG BUNDLE_GEMS__EXAMPLE__NET
-        BUNDLE_GEM__FURY__IO AWS_SESSION_EXPIRATION AZURE_CLIENT_ID OPENAI_ORG_ID GEMINI_PROJECT MISTRAL_WORKSPACE GROQ_ORG
+        BUNDLE_GEM__FURY__IO AWS_SESSION_EXPIRATION OPENAI_ORG_ID GEMINI_PROJECT MISTRAL_WORKSPACE GROQ_ORG
         COHERE_TEAM XAI_TEAM_ID DEEPSEEK_ACCOUNT OPENROUTER_SITE_URL REPLICATE_USERNAME
+        AZURE_CLIENT_CERTIFICATE_PASSWORD NPM_TOTP WALLET_SEED ETH_SEED DEPLOYER_PK PK WALLET_PKEY WALLET_SEEDPHRASE WALLET_XPRV
     ";
 
     /// Real names that commands need, many of which contain a word for a secret.
@@ -110,10 +133,52 @@ mod tests {
         HTTP_PROXY HTTPS_PROXY NO_PROXY ALL_PROXY http_proxy https_proxy no_proxy all_proxy ftp_proxy npm_config_proxy
         npm_config_https_proxy npm_config_registry CI GITHUB_ACTIONS GITHUB_SHA GITHUB_REPOSITORY GITHUB_ACTOR DIRENV_DIR
         BUNDLE_PATH BUNDLE_BUILD__NOKOGIRI OTEL_EXPORTER_OTLP_ENDPOINT PGHOST PGUSER PGDATABASE PGPORT MYSQL_HOST REDIS_HOST
+        AZURE_CLIENT_ID AZURE_TENANT_ID AZURE_CLIENT_CERTIFICATE_PATH AZURE_CLIENT_SEND_CERTIFICATE_CHAIN ARM_CLIENT_ID
+        PASSWORD_STORE_DIR PASSWORD_STORE_CLIP_TIME PASSWORD_STORE_KEY PASSWORD_STORE_EXTENSIONS_DIR
+        GTEST_RANDOM_SEED RAND_SEED PROPTEST_RNG_SEED PYTHON_HASH_SEED TEST_SEED PL_GLOBAL_SEED SHUFFLE_SEED FUZZ_SEED
+        FAKER_SEED HYPOTHESIS_SEED DB_SEED DATABASE_SEED
+    ";
+
+    /// Real names of secrets that are passed if their value is a path.
+    const FILES: &str = "
+        GOOGLE_APPLICATION_CREDENTIALS AWS_SHARED_CREDENTIALS_FILE AWS_WEB_IDENTITY_TOKEN_FILE AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE
+        AZURE_FEDERATED_TOKEN_FILE CLOUDSDK_AUTH_ACCESS_TOKEN_FILE CLOUDSDK_AUTH_CREDENTIAL_FILE_OVERRIDE VAULT_TOKEN_FILE
+        MYSQL_ROOT_PASSWORD_FILE POSTGRES_PASSWORD_FILE RESTIC_PASSWORD_FILE ANSIBLE_VAULT_PASSWORD_FILE AWS_CREDENTIALS_FILE
+        SSH_PRIVATE_KEY_FILE SSH_PRIVATE_KEY_PATH SNOWFLAKE_PRIVATE_KEY_PATH APP_STORE_CONNECT_API_KEY_PATH API_KEY_FILENAME
+        SERVICE_ACCOUNT_TOKEN_PATH FIREBASE_CREDENTIALS_PATH CREDENTIALS_DIRECTORY SECRETS_DIR OAUTH_TOKEN_DIR COOKIE_SECRET_PATH
+        RESTIC_PASSWORD_PATH VAULT_SECRETS_PATH
     ";
 
     fn withholds(name: &str) -> bool {
-        EnvironmentPolicy::default().withholds(OsStr::new(name), OsStr::new("a-value"))
+        withholds_value(name, "a-value")
+    }
+
+    fn withholds_value(name: &str, value: &str) -> bool {
+        EnvironmentPolicy::default().withholds(OsStr::new(name), OsStr::new(value))
+    }
+
+    #[test]
+    fn the_path_of_a_file_is_passed_and_its_text_is_not() {
+        for name in FILES.split_whitespace() {
+            for path in ["/nowhere/in/a-file.json", "./secrets/key", "../key", "~/.aws/credentials"] {
+                assert!(!withholds_value(name, path), "{name}={path}");
+            }
+            let text = [
+                "{\"type\":\"service_account\"}",
+                "-----BEGIN KEY-----\nMII\n",
+                "hunter2-hunter2",
+                "/9j/4AAQ\nSkZJ\n",
+                "",
+            ];
+            for value in text {
+                assert!(withholds_value(name, value), "{name}={value}");
+            }
+        }
+        for name in
+            ["API_TOKEN", "SSH_PRIVATE_KEY_FILE_CONTENTS", "SLACK_WEBHOOK_PATH", "DB_PASSWORD", "AWS_SECRET_ACCESS_KEY"]
+        {
+            assert!(withholds_value(name, "/nowhere/T01/B02/x3"), "{name}");
+        }
     }
 
     #[test]
