@@ -135,6 +135,10 @@ impl CommandLog for LastRecord {
         }
         *self.record.lock().unwrap_or_else(PoisonError::into_inner) = Some(record.clone());
     }
+
+    fn notice(&self) -> Option<String> {
+        self.log.as_ref()?.notice()
+    }
 }
 
 impl LastRecord {

@@ -16,6 +16,7 @@ use crate::cli::DoctorArgs;
 use crate::condense;
 use crate::exit::Exit;
 use crate::guard;
+use crate::log::log_problem;
 use crate::print;
 use crate::setup;
 use crate::surroundings::Surroundings;
@@ -34,6 +35,7 @@ pub(crate) fn main(args: &DoctorArgs, file: Option<&Path>) -> Result<Exit, Box<d
         }
         return Ok(Exit::Code(0));
     }
+    let log_problem = log_problem(&settings, &around);
     let runtime = setup::runtime()?;
     let report = runtime.block_on(async {
         let mut options = setup::options(&settings, &around, None)?;
@@ -42,6 +44,7 @@ pub(crate) fn main(args: &DoctorArgs, file: Option<&Path>) -> Result<Exit, Box<d
         let engine = Engine::new(options)?;
         let mut report = examine(&engine, &around, &used).await?;
         report["settings_problem"] = problem.clone().into();
+        report["log_problem"] = log_problem.clone().into();
         report["prefix"] = settings.shell.prefix.trim().into();
         let skipped = guard::text_rules(&settings).filter_map(|rule| Some(rule.err()?.to_string()));
         report["skipped_interceptor_rules"] = skipped.collect();
@@ -61,7 +64,7 @@ pub(crate) fn main(args: &DoctorArgs, file: Option<&Path>) -> Result<Exit, Box<d
     } else {
         print::text(&as_text(&report))?;
     }
-    let needs_attention = problem.is_some() || around.state().problem().is_some();
+    let needs_attention = problem.is_some() || around.state().problem().is_some() || log_problem.is_some();
     Ok(Exit::Code(u8::from(needs_attention)))
 }
 
@@ -146,7 +149,7 @@ fn as_text(report: &Value) -> String {
     let _ = writeln!(text, "bashful {} on Linux {}", plain(&report["bashful"]), plain(&report["kernel"]));
     let _ = writeln!(text, "bash {} at {}", plain(&report["bash"]["version"]), plain(&report["bash"]["path"]));
     let _ = writeln!(text, "state in {}", plain(&report["state_directory"]));
-    for problem in ["settings_problem", "state_problem"].iter().filter_map(|key| report[*key].as_str()) {
+    for problem in ["settings_problem", "state_problem", "log_problem"].iter().filter_map(|key| report[*key].as_str()) {
         let _ = writeln!(text, "PROBLEM: {problem}");
     }
     if let Some(prefix) = report["prefix"].as_str().filter(|prefix| !prefix.is_empty()) {

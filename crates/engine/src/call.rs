@@ -247,6 +247,7 @@ impl Engine {
             Err(refusal) => return Ok(Err(context.refused(refusal))),
         };
         context.notices.extend(warnings(checked.verdict()));
+        context.notices.extend(caller.log.as_ref().and_then(|log| log.notice()));
         rewritten.make_room().inspect_err(|_| context.update_entry(LogEntry::not_started))?;
         Ok(Ok(JudgedCall { checked, backend, rewritten, context }))
     }

@@ -25,6 +25,11 @@ const LONGEST_TEXT: ByteSize = ByteSize::kib(8);
 pub trait CommandLog: std::fmt::Debug + Send + Sync {
     /// Writes one record. Called once for each command.
     fn record(&self, record: &CommandRecord);
+
+    /// A notice about the log itself for the next reply. Asked before each command, so it must be quick.
+    fn notice(&self) -> Option<String> {
+        None
+    }
 }
 
 /// A command and its fate.

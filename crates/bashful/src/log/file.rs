@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
@@ -13,6 +14,7 @@ use bashful_engine::{
 };
 use bashful_sys::plain;
 use rustix::fs::{FlockOperation, flock};
+use rustix::process::geteuid;
 use serde_json::{Value, json};
 
 use super::time;
@@ -31,6 +33,10 @@ pub(crate) struct Log {
     surface: &'static str,
     /// The open file. Opening takes longer than writing a line, and a server writes many.
     last: Mutex<Option<OpenLogFile>>,
+    /// The notice for the next reply.
+    notice: Mutex<Option<String>>,
+    /// True once a notice has said that nothing can be logged.
+    was_refused: AtomicBool,
 }
 
 /// The open file of the log.
@@ -47,7 +53,11 @@ impl Log {
     /// The log; none without a state directory, or if the settings turn it off.
     pub(crate) fn new(settings: &Settings, around: &Surroundings, surface: &'static str) -> Option<Self> {
         let path = path(around).filter(|_| settings.log.enabled)?;
-        Some(Self { path, at_most: settings.log.bytes.size().0, surface, last: Mutex::default() })
+        Some(Self::at(path, settings.log.bytes.size().0, surface))
+    }
+
+    fn at(path: PathBuf, at_most: u64, surface: &'static str) -> Self {
+        Self { path, at_most, surface, last: Mutex::default(), notice: Mutex::default(), was_refused: false.into() }
     }
 
     fn append(&self, record: &CommandRecord) -> io::Result<()> {
@@ -86,14 +96,37 @@ impl Log {
         let open = || plain::open_with(File::options().read(true).append(true).create(true), &self.path);
         let file = match open() {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                let directory = self.path.parent().unwrap_or(Path::new("/"));
-                make_directory(directory)?;
+                make_directory(self.directory())?;
                 open()?
             }
+            Err(_) if self.set_aside_if_linked()? => open()?,
             other => other?,
         };
         let facts = file.metadata()?;
         Ok((OpenLogFile { file, id: (facts.dev(), facts.ino()), length: 0 }, facts.len()))
+    }
+
+    fn directory(&self) -> &Path {
+        self.path.parent().unwrap_or(Path::new("/"))
+    }
+
+    /// Rotates a log with a second name, to which nothing is written: it may be a file that somebody planted, or a backup
+    /// has linked it. False if it has none.
+    fn set_aside_if_linked(&self) -> io::Result<bool> {
+        // Two processes must not rotate one after the other.
+        let directory = plain::open_directory(self.directory())?;
+        flock(&directory, FlockOperation::LockExclusive)?;
+        let is_linked = has_second_name(&self.path);
+        if is_linked {
+            let before = before(&self.path);
+            std::fs::rename(&self.path, &before)?;
+            let (path, before) = (self.path.display(), before.display());
+            let said = format!(
+                "the command log {path} had a second name (a hard link); it is {before} now, and a new log was begun"
+            );
+            *self.notice.lock().unwrap_or_else(PoisonError::into_inner) = Some(said);
+        }
+        Ok(is_linked)
     }
 
     /// Rotates the log: the file replaces the previous old one.
@@ -169,6 +202,39 @@ impl CommandLog for Log {
         // A full disk must not fail a command that has run.
         let _ = self.append(record);
     }
+
+    fn notice(&self) -> Option<String> {
+        let problem = problem(&self.path);
+        if problem.is_some() && !self.set_aside_if_linked().unwrap_or(false) {
+            return problem.filter(|_| !self.was_refused.swap(true, Ordering::Relaxed));
+        }
+        self.notice.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+fn has_second_name(path: &Path) -> bool {
+    path.symlink_metadata().is_ok_and(|facts| facts.is_file() && facts.nlink() > 1)
+}
+
+/// The reason why nothing is logged to the file that is at this path; none if the file is fine, or not there.
+fn problem(path: &Path) -> Option<String> {
+    let facts = path.symlink_metadata().ok()?;
+    if facts.is_file() && facts.nlink() == 1 && facts.uid() == geteuid().as_raw() {
+        return None;
+    }
+    let why = plain::open_with(File::options().append(true), path).err()?;
+    let is_linked = has_second_name(path);
+    let path = path.display();
+    Some(if is_linked {
+        format!("nothing is written to the command log {path}: {why}; the next command begins a new log")
+    } else {
+        format!("commands are not logged to {path}: {why}; remove it")
+    })
+}
+
+/// The reason why no command is logged now, for a diagnosis.
+pub(crate) fn log_problem(settings: &Settings, around: &Surroundings) -> Option<String> {
+    problem(&path(around).filter(|_| settings.log.enabled)?)
 }
 
 /// The path of the log file.
@@ -234,7 +300,7 @@ mod tests {
     use super::*;
 
     fn log(directory: &Path, at_most: u64) -> Log {
-        Log { path: directory.join("commands.jsonl"), at_most, surface: "test", last: Mutex::default() }
+        Log::at(directory.join("commands.jsonl"), at_most, "test")
     }
 
     #[track_caller]

@@ -32,7 +32,7 @@ use crate::surroundings::Surroundings;
 
 use savings::SavingsReport;
 
-pub(crate) use file::Log;
+pub(crate) use file::{Log, log_problem};
 
 /// Polling interval of `-f` where the system has no file watches left.
 const LOOK_AGAIN: Duration = Duration::from_secs(2);

@@ -238,3 +238,46 @@ fn time_in_which_the_program_was_stopped_after_the_end_does_not_count() {
         home.run(&["sessions", "end", "s"]);
     }
 }
+
+#[test]
+fn a_log_with_a_second_name_is_set_aside_and_that_is_said_once() {
+    let home = home();
+    home.run(&["run", "true before"]);
+    let file = home.state().join("log/commands.jsonl");
+    let second = home.path().join("second");
+    std::fs::hard_link(&file, &second).expect("a second name");
+    let doctor = home.run(&["doctor"]);
+    assert!(
+        String::from_utf8_lossy(&doctor.stdout).contains("PROBLEM: nothing is written to the command log"),
+        "{doctor:?}"
+    );
+    assert_eq!(doctor.status.code(), Some(1));
+    let said = |command: &str| String::from_utf8_lossy(&home.run(&["run", command]).stderr).into_owned();
+    let first = said("true behind");
+    assert!(first.contains("had a second name (a hard link)") && first.contains("commands.jsonl.1 now"), "{first}");
+    // A command links the log while it runs.
+    assert_eq!(said(&format!("ln {} {}", file.display(), home.path().join("third").display())), "");
+    assert_eq!(said("true last"), "");
+    let commands: Vec<_> = log(&home, &[]).iter().map(|line| line["command"].clone()).collect();
+    assert_eq!(commands.last().expect("a line"), "true last", "{commands:?}");
+    assert!(
+        commands.iter().any(|command| command.as_str().is_some_and(|command| command.starts_with("ln "))),
+        "{commands:?}"
+    );
+    assert!(!std::fs::read_to_string(&second).expect("text").contains("behind"));
+    assert!(home.run(&["doctor"]).status.success());
+}
+
+#[test]
+fn a_link_in_the_place_of_the_log_is_named() {
+    let home = home();
+    let file = home.state().join("log/commands.jsonl");
+    bashful_engine::make_directory(file.parent().expect("a parent")).expect("made");
+    std::os::unix::fs::symlink("/dev/null", &file).expect("a link");
+    let ran = home.run(&["run", "true"]);
+    assert!(
+        ran.status.success() && String::from_utf8_lossy(&ran.stderr).contains("commands are not logged to"),
+        "{ran:?}"
+    );
+    assert!(String::from_utf8_lossy(&home.run(&["doctor"]).stdout).contains("PROBLEM: commands are not logged to"));
+}

@@ -363,6 +363,10 @@ impl CommandLog for LastRecord {
         self.log.iter().for_each(|log| log.record(record));
         *locked(&self.record) = Some(record.clone());
     }
+
+    fn notice(&self) -> Option<String> {
+        self.log.as_ref()?.notice()
+    }
 }
 
 #[cfg(test)]
