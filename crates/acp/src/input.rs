@@ -1,11 +1,13 @@
 //! The client's input, line by line, before the library reads it.
 //!
-//! The library gives up at a byte that is no UTF-8, and its answer to a line that is no JSON quotes the whole line.
+//! The library gives up at a byte that is no UTF-8, and its answer to a line that is no JSON quotes the whole line and
+//! has no id. A request that cannot be read (`"\ud800"`, which Node writes where a string was cut) becomes one of the
+//! method [`UNREADABLE`], and an answer becomes an error: nobody waits for ever.
 
 use std::borrow::Cow;
 
-use bashful_dialect::{MessageLine, MessageLines};
-use serde_json::Value;
+use bashful_dialect::{Envelope, MessageLine, MessageLines, json_problem};
+use serde_json::{Value, json};
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 
 /// Longest part of a bad line that an answer quotes, in bytes.
@@ -13,6 +15,9 @@ const LONGEST_QUOTE: usize = 200;
 
 /// Ends the replacement of a bad line. It makes every text invalid JSON, so no part of a line can pass for a message.
 const CUT: &str = "…";
+
+/// Method of a request in the place of one that cannot be read. Its parameters are the error.
+pub(crate) const UNREADABLE: &str = "_bashful/unreadable";
 
 /// Copies lines of up to `longest` bytes until the input ends, or nobody reads them any more.
 pub(crate) async fn forward(from: impl AsyncRead + Unpin, to: &mut (impl AsyncWrite + Unpin), longest: usize) {
@@ -30,13 +35,19 @@ pub(crate) async fn forward(from: impl AsyncRead + Unpin, to: &mut (impl AsyncWr
     }
 }
 
-/// The line itself, or a short one for it that gets a parse error as its answer.
+/// The line itself, or a short one for it that gets an error as its answer.
 fn readable(line: &[u8]) -> Cow<'_, [u8]> {
-    let is_fine = match std::str::from_utf8(line) {
-        Ok(text) => text.len() <= LONGEST_QUOTE || serde_json::from_str::<Value>(text).is_ok(),
-        Err(_) => false,
-    };
-    if is_fine {
+    let Err(error) = serde_json::from_slice::<Value>(line) else { return Cow::Borrowed(line) };
+    if let Some(Envelope { id: Some(id), method }) = Envelope::read(line) {
+        let problem = json!({ "code": -32700, "message": "Parse error", "data": json_problem(&error) });
+        let mut message = json!({ "jsonrpc": "2.0", "id": id });
+        match method {
+            Some(_) => (message["method"], message["params"]) = (UNREADABLE.into(), problem),
+            None => message["error"] = problem,
+        }
+        return Cow::Owned(format!("{message}\n").into_bytes());
+    }
+    if line.len() <= LONGEST_QUOTE && std::str::from_utf8(line).is_ok() {
         return Cow::Borrowed(line);
     }
     let begin = String::from_utf8_lossy(&line[..line.len().min(LONGEST_QUOTE)]);
@@ -67,5 +78,18 @@ mod tests {
             let text = str::from_utf8(&short).expect("it is readable");
             assert!(serde_json::from_str::<Value>(text).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn a_bad_message_with_an_id_keeps_its_id() {
+        let readable = |line: &[u8]| serde_json::from_slice::<Value>(&readable(line)).expect("it is readable");
+        for (params, why) in [(&br#""\ud800""#[..], "half of a surrogate pair"), (b"\"\xff\"", "unicode")] {
+            let line = [br#"{"jsonrpc":"2.0","id":"a","method":"session/prompt","params":"#, params, b"}\n"].concat();
+            let request = readable(&line);
+            assert_eq!((&request["id"], &request["method"]), (&json!("a"), &json!(UNREADABLE)));
+            assert!(request["params"]["data"].as_str().is_some_and(|data| data.contains(why)), "{request}");
+        }
+        let answer = readable(br#"{"jsonrpc":"2.0","id":7,"result":{"x":"\udc00"}}"#);
+        assert_eq!((&answer["id"], &answer["error"]["code"]), (&json!(7), &json!(-32700)));
     }
 }

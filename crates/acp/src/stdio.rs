@@ -9,14 +9,16 @@ use agent_client_protocol::v1::ConnectionTo;
 use agent_client_protocol::v1::schema::{
     CancelNotification, CloseSessionRequest, InitializeRequest, NewSessionRequest, PromptRequest, SetSessionModeRequest,
 };
-use agent_client_protocol::{ByteStreams, Client, Error, on_receive_notification, on_receive_request};
+use agent_client_protocol::{
+    ByteStreams, Client, Error, Handled, UntypedMessage, on_receive_notification, on_receive_request,
+};
 use bashful_dialect::{Toolbox, longest_message};
 use tokio::io::DuplexStream;
 use tokio::time::timeout;
 use tokio_util::compat::{TokioAsyncReadCompatExt, TokioAsyncWriteCompatExt};
 
 use crate::agent::{AcpOptions, Agent, ConnectionPhase};
-use crate::input;
+use crate::input::{self, UNREADABLE};
 use crate::terminals::error_text;
 
 /// Room for input that the library has not read yet, in bytes.
@@ -112,6 +114,16 @@ async fn serve(agent: &Arc<Agent>, input: DuplexStream) -> Result<(), Error> {
                 Ok(())
             },
             on_receive_notification!(),
+        )
+        .on_receive_request(
+            async |request: UntypedMessage, responder, _connection| {
+                if request.method != UNREADABLE {
+                    return Ok(Handled::No { message: (request, responder), retry: false });
+                }
+                let error = serde_json::from_value(request.params).unwrap_or_else(|_| Error::parse_error());
+                responder.respond_with_error(error).map(|()| Handled::Yes)
+            },
+            on_receive_request!(),
         )
         .connect_to(transport)
         .await

@@ -3,6 +3,7 @@
 //! Invariant: a complete message with an id gets an answer with that id, however its content is broken. Without it
 //! the client would wait forever.
 
+use bashful_dialect::{Envelope, json_problem};
 use rmcp::model::{ErrorCode, ErrorData, RequestId};
 use serde_json::Value;
 
@@ -29,11 +30,11 @@ pub(crate) fn refusal(message: &[u8]) -> Option<(Option<RequestId>, ErrorData)> 
         Err(error) => {
             let Envelope { id, method } = Envelope::read(message)?;
             let method = method.as_deref().map_or("the message", known);
-            let text = format!("{method} cannot be read as JSON: {}", cause(&error));
-            return Some((Some(id?), ErrorData::new(ErrorCode::PARSE_ERROR, text, None)));
+            let text = format!("{method} cannot be read as JSON: {}", json_problem(&error));
+            return Some((Some(known_id(id)?), ErrorData::new(ErrorCode::PARSE_ERROR, text, None)));
         }
     };
-    let id = said.get("id").and_then(|id| serde_json::from_value::<RequestId>(id.clone()).ok());
+    let id = known_id(said.get("id").cloned());
     let error = match said.get("method").and_then(Value::as_str) {
         Some(method) if id.is_some() => wrong_parameters(known(method), said.get("params")),
         Some(_) => return None,
@@ -42,19 +43,14 @@ pub(crate) fn refusal(message: &[u8]) -> Option<(Option<RequestId>, ErrorData)> 
     Some((id, error))
 }
 
-/// The cause of a JSON error. Lone surrogates get an explanation: Node writes them where a string was cut.
-fn cause(error: &serde_json::Error) -> String {
-    let cause = error.to_string();
-    if cause.contains("surrogate") || cause.contains("hex escape") {
-        return format!("a string holds half of a surrogate pair, which is no character ({cause})");
-    }
-    cause
-}
-
 /// The id of a request; none if the message is no request.
 pub(crate) fn request_id(message: &[u8]) -> Option<RequestId> {
     let Envelope { id, method } = Envelope::read(message)?;
-    method.and(id)
+    method.and(known_id(id))
+}
+
+fn known_id(id: Option<Value>) -> Option<RequestId> {
+    serde_json::from_value(id?).ok()
 }
 
 /// The error for an id that an unanswered request already has.
@@ -91,78 +87,6 @@ fn wrong_parameters(method: &str, params: Option<&Value>) -> ErrorData {
         _ => format!("{method} does not take these parameters"),
     };
     ErrorData::invalid_params(text, None)
-}
-
-/// The outermost members of a message that identify its sender's request. Found without parsing nested values.
-#[derive(Debug, Default, PartialEq)]
-struct Envelope {
-    id: Option<RequestId>,
-    method: Option<String>,
-}
-
-impl Envelope {
-    /// None if the text is no complete object.
-    fn read(text: &[u8]) -> Option<Self> {
-        let text = text.trim_ascii().strip_prefix(b"{")?;
-        let mut envelope = Self::default();
-        let mut at = 0;
-        while let Some(name) = member_name(text, &mut at) {
-            let begin = at;
-            at += value_length(&text[begin..])?;
-            let value = text[begin..at].trim_ascii();
-            match name {
-                b"\"id\"" => envelope.id = serde_json::from_slice(value).ok(),
-                b"\"method\"" => envelope.method = serde_json::from_slice(value).ok(),
-                _ => {}
-            }
-            if text.get(at) == Some(&b',') {
-                at += 1;
-            }
-        }
-        (text.get(at..)?.trim_ascii() == b"}").then_some(envelope)
-    }
-}
-
-/// Skips the next name and its colon, and returns the name with its quotes.
-fn member_name<'a>(text: &'a [u8], at: &mut usize) -> Option<&'a [u8]> {
-    let rest = text.get(*at..)?;
-    let begin = rest.iter().position(|byte| !byte.is_ascii_whitespace())?;
-    let length = string_length(&rest[begin..])?;
-    let colon = begin + length + rest[begin + length..].iter().position(|byte| !byte.is_ascii_whitespace())?;
-    if rest[colon] != b':' {
-        return None;
-    }
-    *at += colon + 1;
-    Some(&rest[begin..begin + length])
-}
-
-/// Length of a string in bytes, with both quotes.
-fn string_length(text: &[u8]) -> Option<usize> {
-    if text.first() != Some(&b'"') {
-        return None;
-    }
-    let mut at = 1;
-    loop {
-        match text.get(at)? {
-            b'"' => return Some(at + 1),
-            b'\\' => at += 2,
-            _ => at += 1,
-        }
-    }
-}
-
-/// Length of a value in bytes, up to the comma or brace after it.
-fn value_length(text: &[u8]) -> Option<usize> {
-    let (mut at, mut depth) = (0, 0_usize);
-    loop {
-        match text.get(at)? {
-            b'"' => at += string_length(&text[at..])?,
-            b',' | b'}' if depth == 0 => return Some(at),
-            b'{' | b'[' => (at, depth) = (at + 1, depth + 1),
-            b'}' | b']' => (at, depth) = (at + 1, depth.checked_sub(1)?),
-            _ => at += 1,
-        }
-    }
 }
 
 #[cfg(test)]

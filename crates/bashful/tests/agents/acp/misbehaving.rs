@@ -191,6 +191,28 @@ fn a_line_that_is_no_message_ends_nothing() {
 }
 
 #[test]
+fn a_message_with_half_a_character_is_answered_by_its_id() {
+    let mut client = HandClient::new(false);
+    client.send_bytes(br#"{"jsonrpc":"2.0","id":"half","method":"session/prompt","params":{"prompt":"\ud800"}}"#);
+    client.send_bytes(b"\n");
+    let refused = client.find("the answer", |message| message["id"] == "half")["error"].clone();
+    assert_eq!((&refused["code"], &refused["message"]), (&json!(-32700), &json!("Parse error")));
+    assert!(refused["data"].as_str().is_some_and(|data| data.contains("half of a surrogate pair")), "{refused}");
+    // The user's answer is lost, so nothing is approved, and the turn ends.
+    let prompt = client.prompt("git push --force; echo ran");
+    let asked = client.asked("session/request_permission");
+    let answer = json!({ "outcome": { "outcome": "selected", "optionId": "allow" }, "_meta": "half" });
+    let answer = json!({ "jsonrpc": "2.0", "id": asked["id"], "result": answer }).to_string();
+    client.send_bytes((answer.replace("half", "\\ud800") + "\n").as_bytes());
+    assert_eq!(client.turn_end(prompt), "end_turn");
+    assert_eq!(client.call_end()["rawOutput"]["status"], "refused");
+    // Unknown methods are answered as before.
+    let unknown = client.call("_unknown", &json!({}));
+    assert_eq!(unknown["error"]["code"], -32601);
+    client.leave().check_nothing_survives();
+}
+
+#[test]
 fn a_client_that_dies_in_the_middle_ends_the_agent() {
     let (client, _) = with_terminal("sleep 1000");
     client.leave().check_nothing_survives();
