@@ -16,6 +16,7 @@ use rmcp::model::{
     ProtocolVersion, RequestId, ServerRequest,
 };
 use rmcp::service::{Peer, PeerRequestOptions, RequestContext, ServiceError};
+use serde_json::Value;
 
 /// The name of the one question that a call may come back with.
 const QUESTION: &str = "allow";
@@ -214,7 +215,7 @@ impl Approver for Answered {
     }
 }
 
-/// A form without fields: accepting it approves.
+/// A form without fields: accepting it as it is approves.
 fn form(message: String) -> ElicitRequest {
     let requested_schema = ElicitationSchema::new(BTreeMap::new());
     ElicitRequest::new(ElicitRequestParams::FormElicitationParams { meta: None, message, requested_schema })
@@ -222,9 +223,19 @@ fn form(message: String) -> ElicitRequest {
 
 fn approval(answer: &ElicitResult) -> Approval {
     match answer.action {
-        ElicitationAction::Accept => Approval::Approved,
-        ElicitationAction::Decline => Approval::Declined,
+        ElicitationAction::Accept if says_nothing_but_yes(answer.content.as_ref()) => Approval::Approved,
+        ElicitationAction::Accept | ElicitationAction::Decline => Approval::Declined,
         // Future actions of the protocol do not approve.
         _ => Approval::Dismissed,
     }
+}
+
+/// True without content. The form has no fields, but a client or an agent that answers for its user may fill some in:
+/// an accepted `{"approve": false}` is a no.
+fn says_nothing_but_yes(content: Option<&Value>) -> bool {
+    content.is_none_or(|content| match content {
+        Value::Null => true,
+        Value::Object(fields) => fields.values().all(|value| *value == Value::Bool(true)),
+        _ => false,
+    })
 }

@@ -55,7 +55,7 @@ fn check(think: Duration, answer: &Value, expected: &str) {
     let result = server.answer("call")["result"].clone();
     let said = text(&result);
     assert!(said.contains(expected), "{said}");
-    let allowed = answer["action"] == "accept";
+    let allowed = expected == "over\n";
     assert_eq!((has_run(&home), result["isError"] == true), (allowed, !allowed), "{result}");
     let lines = String::from_utf8_lossy(&home.run(&["log", "--json"]).stdout).into_owned();
     assert_eq!(lines.contains("\"verdict\":\"refused\""), !allowed, "{lines}");
@@ -68,6 +68,18 @@ fn a_client_of_the_first_era_asks_its_user() {
     check(think, &json!({ "action": "accept", "content": {} }), "over\n");
     check(think, &json!({ "action": "decline" }), "the user said no");
     check(think, &json!({ "action": "cancel" }), "the user dismissed the question");
+}
+
+#[test]
+fn a_form_that_is_accepted_with_a_no_in_it_is_a_no() {
+    let think = Duration::from_millis(400);
+    for content in [json!({ "approve": false }), json!({ "a": true, "b": "no" }), json!({ "x": null }), json!(false)] {
+        check(think, &json!({ "action": "accept", "content": content }), "the user said no");
+    }
+    for content in [json!({ "approve": true }), json!(null)] {
+        check(think, &json!({ "action": "accept", "content": content }), "over\n");
+    }
+    check(think, &json!({ "action": "accept" }), "over\n");
 }
 
 #[test]
@@ -210,7 +222,7 @@ fn meta(capabilities: &Value) -> Value {
     })
 }
 
-/// A call of the second era, with what was asked before and what was answered.
+/// A call of the second era, with what was asked before and what was answered: an action, or an action and content.
 #[track_caller]
 fn call(server: &mut Server, command: &str, state: Option<&Value>, action: Option<&str>) -> Value {
     let mut call = json!({
@@ -222,7 +234,9 @@ fn call(server: &mut Server, command: &str, state: Option<&Value>, action: Optio
         call["requestState"] = state.clone();
     }
     if let Some(action) = action {
-        call["inputResponses"] = json!({ "allow": { "action": action, "content": {} } });
+        let (action, content) = action.split_once(' ').unwrap_or((action, "{}"));
+        let content: Value = serde_json::from_str(content).expect("JSON");
+        call["inputResponses"] = json!({ "allow": { "action": action, "content": content } });
     }
     let answer = server.ask("tools/call", &call);
     assert!(answer["result"].is_object(), "{answer}");
@@ -231,7 +245,12 @@ fn call(server: &mut Server, command: &str, state: Option<&Value>, action: Optio
 
 #[test]
 fn a_client_of_the_second_era_is_answered_with_the_question() {
-    for (action, expected) in [("accept", "over\n"), ("decline", "said no"), ("cancel", "dismissed")] {
+    for (action, expected) in [
+        ("accept", "over\n"),
+        ("accept {\"approve\":false}", "said no"),
+        ("decline", "said no"),
+        ("cancel", "dismissed"),
+    ] {
         let home = home();
         let mut server = Server::start(&home, &[], &[ASK]);
         let asked = call(&mut server, COMMAND, None, None);
