@@ -193,7 +193,7 @@ impl UserApprover {
 /// The place of questions for consoles; none unless the settings want it.
 pub(crate) fn questions(settings: &Settings, around: &Surroundings, surface: &str) -> Option<Questions> {
     let directory = around.state_part("questions").filter(|_| settings.guard.console_answers)?;
-    Some(Questions::new(directory, surface))
+    Some(Questions::new(directory, surface).without_answers_of_agents(AGENTS, VARIABLES_OF_AGENTS))
 }
 
 /// The programs that `bashful hook` knows.

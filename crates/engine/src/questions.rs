@@ -4,17 +4,20 @@
 //! sends the answer. The socket is there for as long as somebody waits for the answer. Without a person who attends, nothing is
 //! asked.
 //!
-//! Invariant: an answer counts only from a process that no command has started, whoever says yes. The asking program checks
-//! that itself, by the process at the other end of the socket.
+//! Invariant: a question and an answer count only from a process of this program that no command has started, whoever says so.
+//! Each end checks that itself, by the process at the other end of the socket. An answer counts only from a process that no
+//! agent has started, either.
 
 use std::fs::{self, File};
 use std::io;
 use std::os::fd::AsRawFd;
+use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use bashful_keeper::{Ancestry, ancestry_of};
+use bashful_keeper::{Ancestry, ancestry, ancestry_of, marked_ancestor_of};
+use bashful_sys::peer::Peer;
 use bashful_sys::{plain, socket};
 use rustix::fs::{FlockOperation, flock};
 use rustix::process::{Pid, geteuid};
@@ -53,6 +56,14 @@ pub struct Questions {
     directory: PathBuf,
     surface: String,
     count: AtomicU64,
+    agents: MarksOfAgents,
+}
+
+/// The names of programs that are agents, and of the variables that they set for their commands.
+#[derive(Debug, Clone, Copy, Default)]
+struct MarksOfAgents {
+    programs: &'static [&'static str],
+    variables: &'static [&'static str],
 }
 
 /// Tells other programs that a person attends to questions, until it is dropped.
@@ -86,7 +97,18 @@ struct SentQuestion {
 impl Questions {
     /// The questions in this directory, asked by this surface. The directory is created when it is needed.
     pub fn new(directory: PathBuf, surface: &str) -> Self {
-        Self { directory, surface: surface.to_owned(), count: AtomicU64::new(0) }
+        Self { directory, surface: surface.to_owned(), count: AtomicU64::new(0), agents: MarksOfAgents::default() }
+    }
+
+    /// Takes no answer of a process below one of these programs, or of one that was started with one of these variables: a
+    /// command of an agent's own shell has no keeper above it.
+    #[must_use]
+    pub fn without_answers_of_agents(
+        self,
+        programs: &'static [&'static str],
+        variables: &'static [&'static str],
+    ) -> Self {
+        Self { agents: MarksOfAgents { programs, variables }, ..self }
     }
 
     /// Directory of the questions, which need not exist yet.
@@ -94,10 +116,10 @@ impl Questions {
         &self.directory
     }
 
-    /// Asks every person who attends, and returns the first answer; none if nobody attends, or nobody answers in time. A dropped
-    /// future withdraws the question.
+    /// Asks every person who attends, and returns the first answer; none if nobody attends, if a command has started this
+    /// process, or if nobody answers in time. A dropped future withdraws the question.
     pub async fn ask(&self, about: Redacted, patience: Duration) -> io::Result<Option<bool>> {
-        if !self.is_attended() {
+        if !self.is_attended() || ancestry() != Ancestry::Free {
             return Ok(None);
         }
         let number = self.count.fetch_add(1, Ordering::Relaxed);
@@ -115,7 +137,7 @@ impl Questions {
         let (surface, host_pid) = (self.surface.clone(), std::process::id());
         let question = SentQuestion { surface, host_pid, about: about.into_string() };
         let line = serde_json::to_string(&question)? + "\n";
-        Ok(timeout(patience, first_answer(&listener, &line)).await.ok())
+        Ok(timeout(patience, first_answer(&listener, &line, self.agents)).await.ok())
     }
 
     /// Tells that a person attends to questions from now on.
@@ -135,7 +157,7 @@ impl Questions {
         self.entries(SOCKET).into_iter().filter_map(|path| Some(path.file_name()?.to_str()?.to_owned())).collect()
     }
 
-    /// Reads a question. None if nobody asks it any more.
+    /// Reads a question. None if nobody asks it any more, or if no process of this program does: somebody has planted it.
     pub async fn read(&self, name: &str) -> io::Result<Option<OpenQuestion>> {
         let handle = plain::open_directory(&self.directory)?;
         let socket = match socket::connect(Path::new(&format!("/proc/self/fd/{}/{name}", handle.as_raw_fd()))) {
@@ -147,6 +169,9 @@ impl Questions {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             socket => socket?,
         };
+        if !Peer::of(&socket).is_ok_and(|peer| is_ours(&peer) && peer.still_runs()) {
+            return Ok(None);
+        }
         let mut stream = BufReader::new(UnixStream::from_std(socket.into())?);
         let mut line = String::new();
         let mut bounded = (&mut stream).take(LONGEST_QUESTION.0);
@@ -206,25 +231,45 @@ impl Drop for Withdrawal {
 }
 
 /// Shows the question to everybody who connects and may answer, and returns the first answer.
-async fn first_answer(listener: &UnixListener, line: &str) -> bool {
+async fn first_answer(listener: &UnixListener, line: &str, agents: MarksOfAgents) -> bool {
     let (tell, mut answers) = mpsc::channel(1);
     // Dropping the set closes all connections.
     let mut readers = JoinSet::new();
     loop {
         tokio::select! {
             Some(answer) = answers.recv() => return answer,
-            accepted = listener.accept() => if let Ok((stream, _)) = accepted && may_answer(&stream) {
+            accepted = listener.accept() => if let Ok((stream, _)) = accepted && may_answer(&stream, agents) {
                 readers.spawn(read_answer(stream, line.to_owned(), tell.clone()));
             },
         }
     }
 }
 
-/// True if the process at the other end is of this user, and no command has started it.
-fn may_answer(stream: &UnixStream) -> bool {
-    let Ok(peer) = stream.peer_cred() else { return false };
-    let process = peer.pid().and_then(Pid::from_raw);
-    peer.uid() == geteuid().as_raw() && process.is_some_and(|process| ancestry_of(process) == Ancestry::Free)
+/// True if the process at the other end may speak for a person.
+fn may_answer(stream: &UnixStream, agents: MarksOfAgents) -> bool {
+    let is_person = |process| marked_ancestor_of(process, agents.programs, agents.variables).is_none();
+    Peer::of(stream).is_ok_and(|peer| is_ours(&peer) && is_person(peer.process) && peer.still_runs())
+}
+
+/// True if a process of this user runs this program, and no command has started it.
+fn is_ours(peer: &Peer) -> bool {
+    peer.user == geteuid() && ancestry_of(peer.process) == Ancestry::Free && runs_this_program(peer.process)
+}
+
+/// True if a process runs the program that this one runs, also if the file was replaced since it was started.
+///
+/// The program of a process that forbids inspection, as this one does, is known to the superuser alone. A process that
+/// shows another program is none of ours.
+fn runs_this_program(process: Pid) -> bool {
+    let program = |process: &str| {
+        let path = fs::read_link(format!("/proc/{process}/exe"))?.into_os_string().into_vec();
+        Ok::<_, io::Error>(path.strip_suffix(b" (deleted)").map(<[u8]>::to_vec).unwrap_or(path))
+    };
+    match (program("self"), program(&process.as_raw_nonzero().to_string())) {
+        (Ok(ours), Ok(theirs)) => ours == theirs,
+        (_, Err(error)) => error.kind() == io::ErrorKind::PermissionDenied,
+        (Err(_), Ok(_)) => false,
+    }
 }
 
 async fn read_answer(stream: UnixStream, line: String, tell: mpsc::Sender<bool>) {

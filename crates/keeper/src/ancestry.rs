@@ -74,10 +74,20 @@ fn read_chain(process: Pid) -> Option<Ancestry> {
 ///
 /// A variable that a process has removed is still seen in the environment that its parent was started with.
 pub fn marked_ancestor(programs: &[&str], variables: &[&str]) -> Option<i32> {
+    // A process that forbids inspection cannot read its own `environ` either.
     if variables.iter().any(|name| std::env::var_os(name).is_some()) {
         return Some(getpid().as_raw_nonzero().get());
     }
-    let mut process = Process::read(getpid())?;
+    marked_ancestor_of(getpid(), programs, variables)
+}
+
+/// The same for another process.
+pub fn marked_ancestor_of(process: Pid, programs: &[&str], variables: &[&str]) -> Option<i32> {
+    let id = process.as_raw_nonzero().get();
+    if has_variable(id, variables) {
+        return Some(id);
+    }
+    let mut process = Process::read(process)?;
     for _ in 0..MOST_ANCESTORS {
         let id = process.parent;
         if is_program(id, programs) || has_variable(id, variables) {

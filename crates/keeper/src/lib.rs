@@ -35,7 +35,7 @@ mod watch;
 
 use std::os::fd::OwnedFd;
 
-pub use ancestry::{Ancestry, ancestry, ancestry_of, is_keeper, marked_ancestor};
+pub use ancestry::{Ancestry, ancestry, ancestry_of, is_keeper, marked_ancestor, marked_ancestor_of};
 pub use bashful_sys::wait::Exit;
 pub use duration_text::duration_text;
 pub use phase::{Effect, End, Event, Phase, StopReason};

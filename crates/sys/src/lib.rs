@@ -12,6 +12,7 @@ pub mod limits;
 mod local_time;
 pub mod news;
 pub mod notify;
+pub mod peer;
 pub mod pidfd;
 pub mod pipe;
 pub mod plain;

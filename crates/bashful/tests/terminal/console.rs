@@ -470,7 +470,9 @@ fn a_console_that_a_command_has_started_answers_and_stops_nothing() {
 
 /// Tries to answer every question, as a command would.
 const FORGED: &str = r#"
-import glob, os, socket, sys
+import ctypes, glob, os, socket, sys
+# Hides the program that this is, from all but root.
+ctypes.CDLL(None).prctl(4, 0)
 for path in glob.glob(os.path.expanduser("~/.local/state/bashful/questions/*.ask")):
     peer = socket.socket(socket.AF_UNIX)
     peer.connect(path)
@@ -481,24 +483,51 @@ for path in glob.glob(os.path.expanduser("~/.local/state/bashful/questions/*.ask
         print("read", error)
 "#;
 
+/// Asks as a server does, and prints what it is told.
+const PLANTED: &str = r#"
+import os, socket
+place = os.path.expanduser("~/.local/state/bashful/questions/")
+listener = socket.socket(socket.AF_UNIX)
+listener.bind(place + "1-1.new")
+listener.listen()
+os.rename(place + "1-1.new", place + "1-1.ask")
+peer, _ = listener.accept()
+try:
+    peer.sendall(b'{"surface":"mcp","host_pid":1,"about":"planted"}\n')
+    print("told", peer.recv(100))
+except OSError as error:
+    print("told", error)
+os.remove(place + "1-1.ask")
+"#;
+
 #[test]
 fn the_question_of_an_agent_is_answered_here_and_by_no_command() {
     let home = Home::new(BASHFUL);
     let settings = "[guard]\nlevels = { \"git/force-push\" = \"ask\" }\nconsole_answers = true\n";
     std::fs::write(home.path().join("settings.toml"), settings).expect("a file");
     std::fs::write(home.path().join("forge.py"), FORGED).expect("a file");
+    std::fs::write(home.path().join("plant.py"), PLANTED).expect("a file");
     let terminal = open(&home, "--config settings.toml");
     let attends = || {
         let entries = std::fs::read_dir(home.state().join("questions")).into_iter().flatten().flatten();
         entries.map(|entry| entry.path()).any(|path| path.extension().is_some_and(|extension| extension == "person"))
     };
     assert!(eventually(attends), "{}", terminal.screen());
+    // A command asks, and neither is its question shown nor does it get an answer.
+    let planted = home.run(&["run", "python3 plant.py"]);
+    let told = String::from_utf8_lossy(&planted.stdout).into_owned();
+    assert!(told.starts_with("told ") && !told.contains("yes") && !told.contains("no\\n"), "{told}");
     let mut agent = Agent::start(&home, &["--config", "settings.toml"]);
     agent.runs("git push --force nowhere");
     let screen = terminal.shows("The guard asks about a command of mcp (process");
     assert!(screen.contains("  | git push --force nowhere"), "{screen}");
     // A command connects, but reads nothing, and its answer does not count.
     let forged = home.run(&["run", "python3 forge.py"]);
+    let said = String::from_utf8_lossy(&forged.stdout).into_owned();
+    assert!(said.starts_with("read ") && !said.contains("Run it?"), "{said}");
+    // Neither does a command of the agent's own shell, which has no keeper above it.
+    let forged =
+        home.wrapped("bash", &["-c", "python3 forge.py; true"]).env("CODEX_THREAD_ID", "1").output().expect("bash");
     let said = String::from_utf8_lossy(&forged.stdout).into_owned();
     assert!(said.starts_with("read ") && !said.contains("Run it?"), "{said}");
     terminal.shows("The guard asks about a command of mcp (process");
