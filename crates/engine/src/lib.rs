@@ -153,7 +153,7 @@ pub use snapshot::{NoSnapshot, Snapshot, SnapshotOptions};
 pub use subscriptions::ListingChanges;
 pub use terminal::{AttendedTerminal, CommandTerminal, InputWait, ProgramAt, TerminalSize, TypeError};
 pub use tool_advice::{ExpressionError, Interception, TextRule, ToolAdvice};
-pub use trust::{Distrust, make_directory, trust_directory, trust_settings};
+pub use trust::{Distrust, make_directory, owner_below_root, trust_directory, trust_settings};
 pub use units::{ByteSize, Grace, Lifetime, Patience};
 pub use window::{Budget, Clip, LimitHit, Omitted, Part, Sizes, Window};
 

@@ -193,6 +193,19 @@ pub fn trust_settings(path: &Path, home: Option<&Path>) -> Result<(), Distrust> 
     Walk { home, role: Role::Settings, view: &ThisSystem }.to(path)
 }
 
+/// The user and the group of the first part of a path that does not belong to root, if this process is root. This user
+/// can put links into everything below it.
+pub fn owner_below_root(path: &Path) -> Option<(u32, u32)> {
+    let belongs_to_root = |facts: &Metadata| facts.uid() == 0 || ThisSystem.is_unmapped(facts.uid());
+    if ThisSystem.uid() != 0 {
+        return None;
+    }
+    let prefixes = path.ancestors().collect::<Vec<_>>().into_iter().rev();
+    // Root's own links are followed.
+    let facts = prefixes.flat_map(|prefix| [prefix.symlink_metadata(), prefix.metadata()]).flatten();
+    facts.into_iter().find(|facts| !belongs_to_root(facts)).map(|facts| (facts.uid(), facts.gid()))
+}
+
 /// Creates a directory for this user alone, whatever the umask is, and missing ones above it. An existing one has to
 /// belong to this user, and nobody else may write to it.
 pub fn make_directory(path: &Path) -> io::Result<()> {

@@ -1,11 +1,18 @@
 //! A settings file of another program, written whole or not at all.
+//!
+//! Root works as the user in whose home the file is: that user may have put a link there that leads elsewhere, at any
+//! moment, and everything that is made there should be theirs.
 
 use std::fs::{self, File, Metadata, Permissions};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
+use bashful_engine::owner_below_root;
 use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
+use rustix::process::{Gid, Uid};
+use rustix::thread::{set_thread_groups, set_thread_res_gid, set_thread_res_uid};
 use thiserror::Error;
 
 /// Largest settings file, in bytes.
@@ -28,6 +35,8 @@ pub(super) enum FileError {
     TooLong { path: PathBuf },
     #[error("{} is marked as not to be written (mode {mode:03o})", path.display())]
     ReadOnly { path: PathBuf, mode: u32 },
+    #[error("{} is in a place of uid {owner}, and this process cannot work as that user", path.display())]
+    NotOwner { path: PathBuf, owner: u32, source: io::Error },
     #[error("{} was changed by somebody else meanwhile; try again", path.display())]
     Changed { path: PathBuf },
 }
@@ -47,6 +56,10 @@ pub(super) struct Settings {
 impl Settings {
     /// Reads the file. A missing file counts as empty.
     pub(super) fn read(path: &Path) -> Result<Self, FileError> {
+        as_owner(path, || Self::read_here(path))
+    }
+
+    fn read_here(path: &Path) -> Result<Self, FileError> {
         let path = path.to_path_buf();
         let cannot = |source| FileError::Read { path: path.clone(), source };
         let real = match path.canonicalize() {
@@ -98,6 +111,10 @@ impl Settings {
 
     /// Replaces the file's text atomically.
     pub(super) fn write(&self, text: &str) -> Result<(), FileError> {
+        as_owner(&self.path, || self.write_here(text))
+    }
+
+    fn write_here(&self, text: &str) -> Result<(), FileError> {
         self.check_writable()?;
         let cannot = |source| FileError::Write { path: self.path.clone(), source };
         let parent = self.real.parent().unwrap_or(Path::new("/"));
@@ -115,6 +132,10 @@ impl Settings {
 
     /// Removes the file, and a symbolic link to it.
     pub(super) fn delete(&self) -> Result<(), FileError> {
+        as_owner(&self.path, || self.delete_here())
+    }
+
+    fn delete_here(&self) -> Result<(), FileError> {
         self.check_writable()?;
         let _ours = self.lock_unchanged(self.real.parent().unwrap_or(Path::new("/")))?;
         let cannot = |source| FileError::Write { path: self.path.clone(), source };
@@ -135,7 +156,7 @@ impl Settings {
             Ok(directory)
         });
         let lock = lock.map_err(cannot)?;
-        let now = Self::read(&self.path)?;
+        let now = Self::read_here(&self.path)?;
         if now.text != self.text || now.real != self.real {
             return Err(FileError::Changed { path: self.path.clone() });
         }
@@ -154,4 +175,27 @@ impl Settings {
         file.write_all(text.as_bytes())?;
         file.sync_all()
     }
+}
+
+/// Does something as the user in whose directory a path is, if that is neither root nor this process's own user.
+fn as_owner<T: Send>(path: &Path, act: impl FnOnce() -> Result<T, FileError> + Send) -> Result<T, FileError> {
+    let Some((user, group)) = owner_below_root(path) else { return act() };
+    let act = || {
+        become_user(user, group).map_err(|error| FileError::NotOwner {
+            path: path.to_path_buf(),
+            owner: user,
+            source: error.into(),
+        })?;
+        act()
+    };
+    // The user of a thread is its own, so the thread's end gives up the other user.
+    let ended = std::thread::scope(|scope| scope.spawn(act).join());
+    ended.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
+
+/// Makes this thread work with files as another user. Its real user stays, so the other one cannot send it signals.
+fn become_user(user: u32, group: u32) -> Result<(), Errno> {
+    set_thread_groups(&[])?;
+    set_thread_res_gid(None, Gid::from_raw(group), None)?;
+    set_thread_res_uid(None, Uid::from_raw(user), None)
 }

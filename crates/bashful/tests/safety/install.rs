@@ -1,8 +1,8 @@
 //! `bashful mcp install`: the settings of clients, changed in their own places and nowhere else.
 
 use std::fs;
-use std::os::unix::fs::{PermissionsExt, symlink};
-use std::path::PathBuf;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, lchown, symlink};
+use std::path::{Path, PathBuf};
 use std::process::Output;
 
 use bashful_testkit::{Home, Terminal};
@@ -312,4 +312,67 @@ fn a_disk_that_takes_nothing_leaves_the_file_as_it_was() {
     assert_eq!(output.status.code(), Some(125), "{output:?}");
     assert_eq!(read(&home, ".cursor/mcp.json"), "{ \"mine\": 1 }");
     assert_eq!(fs::read_dir(home.path().join(".cursor")).expect("there").count(), 1, "nothing is left beside it");
+}
+
+/// A user who is not root.
+const NOBODY: u32 = 65534;
+
+/// Gives a home to another user, if this is root. Returns the owner, and true if that is another user. Root of a user
+/// namespace can be the only user that there is.
+fn give_away(home: &Path) -> (u32, bool) {
+    let us = home.metadata().expect("facts").uid();
+    let is_other = us == 0 && lchown(home, Some(NOBODY), Some(NOBODY)).is_ok();
+    (if is_other { NOBODY } else { us }, is_other)
+}
+
+/// An ordinary user cannot give a home away, and installs to the own one.
+#[test]
+fn everything_that_root_makes_in_the_home_of_another_belongs_to_that_user() {
+    let home = home();
+    let (owner, _) = give_away(home.path());
+    let kept = write(&home, ".claude.json", "{}");
+    fs::set_permissions(&kept, fs::Permissions::from_mode(0o640)).expect("ours");
+    lchown(&kept, Some(owner), home.path().metadata().ok().map(|facts| facts.gid())).expect("given");
+    for client in ["claude", "codex", "opencode", "gemini"] {
+        installs(&home, &[client, "--yes"]);
+    }
+    let output = home.run(&["hook", "install", "qwen", "--yes"]);
+    assert!(output.status.success(), "{output:?}");
+    for made in [
+        ".claude.json",
+        ".codex",
+        ".codex/config.toml",
+        ".config",
+        ".config/opencode",
+        ".config/opencode/opencode.json",
+        ".gemini/settings.json",
+        ".qwen",
+        ".qwen/settings.json",
+    ] {
+        assert_eq!(home.path().join(made).metadata().expect(made).uid(), owner, "{made}");
+    }
+    assert_eq!(kept.metadata().expect("facts").permissions().mode() & 0o777, 0o640);
+    assert!(read(&home, ".claude.json").contains("bashful"));
+    installs(&home, &["codex", "--remove", "--yes"]);
+}
+
+/// An ordinary user writes where the own links lead.
+#[test]
+fn root_follows_no_link_of_another_user_to_a_place_that_is_not_theirs() {
+    let (elsewhere, home) = (home(), home());
+    let (owner, is_other) = give_away(home.path());
+    let victim = write(&elsewhere, "victim.json", "{}");
+    let directory = elsewhere.path().join("directory");
+    fs::create_dir(&directory).expect("made");
+    for (link, target) in [(".claude.json", &victim), (".codex", &directory)] {
+        let link = home.path().join(link);
+        symlink(target, &link).expect("a link");
+        lchown(&link, Some(owner), None).expect("given");
+    }
+    for client in ["claude", "codex"] {
+        let output = install(&home, &[client, "--yes"]);
+        assert_eq!(output.status.code(), Some(if is_other { 125 } else { 0 }), "{output:?}");
+    }
+    assert_eq!(fs::read_to_string(&victim).expect("there") == "{}", is_other);
+    assert_eq!(fs::read_dir(&directory).expect("there").count(), usize::from(!is_other));
 }
