@@ -194,21 +194,7 @@ impl Toolbox {
         (request.workdir, request.env, request.lifetime) = (caller.workdir, caller.env, caller.lifetime);
         request.starts_in.clone_from(&caller.starts_in);
         let mut notices = Vec::new();
-        let shell = match self.engine().sessions() {
-            None => None,
-            Some(_) => match self.bang_shells.take(&caller.key) {
-                Ok(shell) => {
-                    request.session = Some(person_session(&caller.key)?);
-                    request.env_apart = true;
-                    Some(shell)
-                }
-                Err(directory) => {
-                    notices.push(OWN_SHELL.to_owned());
-                    request.workdir = request.workdir.or(directory);
-                    None
-                }
-            },
-        };
+        let shell = self.bang_shell(&caller.key, &mut request, &mut notices)?;
         let engine_caller = Caller {
             is_person: true,
             approver: Some(caller.approver.unwrap_or_else(|| Arc::new(NoApprover))),
@@ -239,6 +225,36 @@ impl Toolbox {
                 Ok(cancelled_early(directory.display().to_string(), notices))
             }
         }
+    }
+
+    /// The shell that stays, for a command of this key; none if the command has one of its own, which a notice tells.
+    fn bang_shell(
+        &self,
+        key: &str,
+        request: &mut Request,
+        notices: &mut Vec<String>,
+    ) -> Result<Option<BusyShell>, BangError> {
+        let Some(store) = self.engine().sessions() else { return Ok(None) };
+        let shell = match self.bang_shells.take(key) {
+            Ok(shell) => shell,
+            Err(directory) => {
+                notices.push(OWN_SHELL.to_owned());
+                request.workdir = request.workdir.take().or(directory);
+                return Ok(None);
+            }
+        };
+        // A shell that has run a command is there already.
+        if self.bang_shells.directory(key).is_none()
+            && let Err(error) = store.check_writable()
+        {
+            let place = store.directory().display();
+            notices
+                .push(format!("ran in a shell of its own, since no shell can stay: cannot write to {place}: {error}"));
+            return Ok(None);
+        }
+        request.session = Some(person_session(key)?);
+        request.env_apart = true;
+        Ok(Some(shell))
     }
 
     /// Ends the shell of this key, with everything that runs in it, and waits until nothing of it is left. Dropping the

@@ -34,7 +34,7 @@ const REASON_KEPT_FOR: Duration = Duration::from_hours(24);
 /// Ended sessions whose reason is kept for the next command of that name. Older ones go.
 const REASONS_KEPT: usize = 16;
 
-/// Time for another program to start a session; after that it was probably stopped.
+/// Time for others to start a session; after that they were probably stopped.
 const LOCK_PATIENCE: Duration = Duration::from_secs(20);
 
 /// Pause between two checks of something that is about to change.
@@ -335,9 +335,11 @@ impl SessionStore {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Creates and locks the directory of a session: no other program starts one there until the handle is dropped.
+    /// Creates and locks the directory of a session, or that of all: nobody else starts one there until the handle is
+    /// dropped. Waits as long as others get on.
     pub(super) async fn lock_directory(&self, place: &Path) -> io::Result<File> {
-        let give_up = Instant::now() + LOCK_PATIENCE;
+        let mut give_up = Instant::now() + LOCK_PATIENCE;
+        let mut last_change = None;
         loop {
             crate::make_directory(place)?;
             let handle = plain::open_directory(place)?;
@@ -345,10 +347,32 @@ impl SessionStore {
                 // Another program may have removed it just before.
                 Ok(()) if handle.metadata()?.nlink() == 0 => {}
                 Ok(()) => return Ok(handle),
-                Err(Errno::WOULDBLOCK) if Instant::now() < give_up => sleep(POLL_PAUSE).await,
+                Err(Errno::WOULDBLOCK) => {
+                    // Every session that is started changes the directory.
+                    let change = handle.metadata()?.modified().ok();
+                    if change != last_change {
+                        (last_change, give_up) = (change, Instant::now() + LOCK_PATIENCE);
+                    }
+                    if Instant::now() >= give_up {
+                        let why = format!("nobody has released the lock on it for {} s", LOCK_PATIENCE.as_secs());
+                        return Err(io::Error::new(io::ErrorKind::TimedOut, why));
+                    }
+                    sleep(POLL_PAUSE).await;
+                }
                 Err(error) => return Err(error.into()),
             }
         }
+    }
+
+    /// Fails if no session can be started, because its files could not be written.
+    pub fn check_writable(&self) -> io::Result<()> {
+        let probe = self.directory.join(format!(".probe-{}", std::process::id()));
+        crate::make_directory(&probe)?;
+        let file = probe.join(about::DRAFT);
+        let written = plain::write(&file, b"{}");
+        let _ = fs::remove_file(file);
+        let _ = fs::remove_dir(probe);
+        written
     }
 
     /// Writes the record of a session.

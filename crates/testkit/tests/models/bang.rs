@@ -36,6 +36,20 @@ async fn directory_variables_and_functions_stay_for_the_next_command() {
 }
 
 #[tokio::test]
+async fn a_command_runs_where_no_shell_can_stay() {
+    let mut place = Place::new(PUPPET);
+    let store = place.options.sessions.as_ref().expect("a place has them").directory().to_path_buf();
+    std::fs::write(&store, "in the way").expect("it can be written");
+    let toolbox = toolbox(&mut place);
+    for _ in 0..2 {
+        let result = bang(&toolbox, "echo it runs").await;
+        assert_eq!((result.output.as_str(), result.exit_code), ("it runs\n", Some(0)));
+        let [notice] = result.notices.as_slice() else { panic!("{result:?}") };
+        assert!(notice.contains("no shell can stay") && notice.contains(store.to_str().expect("text")), "{notice}");
+    }
+}
+
+#[tokio::test]
 async fn variables_of_one_call_are_gone_in_the_next() {
     let mut place = Place::new(PUPPET);
     let toolbox = toolbox(&mut place);
