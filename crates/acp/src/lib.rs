@@ -9,6 +9,8 @@
 //! would wait for ever. So handlers only look something up, and every turn is a task of its own. No type of the
 //! protocol leaves this crate.
 
+#![warn(clippy::disallowed_methods)]
+
 mod agent;
 mod asking;
 mod cards;

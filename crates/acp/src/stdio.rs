@@ -13,7 +13,8 @@ use agent_client_protocol::{
     ByteStreams, Client, Error, Handled, UntypedMessage, on_receive_notification, on_receive_request,
 };
 use bashful_dialect::{Toolbox, longest_message};
-use tokio::io::DuplexStream;
+use bashful_engine::stdio;
+use tokio::io::{AsyncWrite, DuplexStream};
 use tokio::time::timeout;
 use tokio_util::compat::{TokioAsyncReadCompatExt, TokioAsyncWriteCompatExt};
 
@@ -35,12 +36,13 @@ const LAST_WRITE_AT_MOST: Duration = Duration::from_secs(1);
 /// terminals of the client are killed there, and the terminals are released.
 pub async fn serve_stdio(toolbox: Toolbox, options: AcpOptions, stop: impl Future<Output = ()>) -> io::Result<()> {
     let agent = Arc::new(Agent::new(toolbox, options));
+    let (input, output) = stdio();
     let (for_library, mut to_library) = tokio::io::duplex(INPUT_ROOM);
     // The future is large, so it goes on the heap.
-    let mut serving = Box::pin(serve(&agent, for_library));
+    let mut serving = Box::pin(serve(&agent, for_library, output));
     {
         let reading = async {
-            input::forward(tokio::io::stdin(), &mut to_library, longest_message()).await;
+            input::forward(input, &mut to_library, longest_message()).await;
             agent.enter(ConnectionPhase::Silent);
         };
         let mut reading = pin!(reading);
@@ -72,9 +74,13 @@ pub async fn serve_stdio(toolbox: Toolbox, options: AcpOptions, stop: impl Futur
 }
 
 /// Serves until the library's input ends.
-async fn serve(agent: &Arc<Agent>, input: DuplexStream) -> Result<(), Error> {
+async fn serve(
+    agent: &Arc<Agent>,
+    input: DuplexStream,
+    output: Box<dyn AsyncWrite + Send + Unpin>,
+) -> Result<(), Error> {
     let [initialize, new_session, set_mode, close, prompt, cancel] = std::array::from_fn(|_| Arc::clone(agent));
-    let transport = ByteStreams::new(tokio::io::stdout().compat_write(), input.compat());
+    let transport = ByteStreams::new(output.compat_write(), input.compat());
     agent_client_protocol::Agent
         .v1()
         .name("bashful")

@@ -3,9 +3,9 @@
 //! A pipe or a file gets no clip. Its reader counts, compares or parses, and would take a notice for data.
 
 use std::io::{self, IsTerminal, Write};
-use std::{iter, thread};
 
 use bashful_engine::{Chunk, Heard, Listening, OutputForm, OutputStream, StreamName, WhenBehind};
+use bashful_sys::threads;
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
@@ -36,38 +36,63 @@ impl Direct {
     pub(crate) fn write(self, mut stream: OutputStream, seen: impl FnMut(&[u8]) + Send + 'static) -> Writing {
         let (done, is_done) = oneshot::channel();
         tokio::spawn(async move {
+            let pieces = Pieces { direct: self, seen, written: [Ok(()), Ok(())] };
             // A command without output needs no thread.
-            let first = stream.next().await;
-            if first.is_none() {
+            let Some(first) = stream.next().await else {
                 // The receiver may be gone.
-                let _ = done.send(Ok(()));
+                let _ = done.send(pieces.end());
                 return;
-            }
+            };
             let runtime = Handle::current();
-            thread::spawn(move || {
-                let rest = iter::from_fn(|| runtime.block_on(stream.next()));
-                let _ = done.send(self.write_all(first.into_iter().chain(rest), seen));
-            });
+            let in_thread = move |(first, mut stream, mut pieces, done): (Heard, OutputStream, Pieces<_>, Done)| {
+                pieces.write(first);
+                while let Some(heard) = runtime.block_on(stream.next()) {
+                    pieces.write(heard);
+                }
+                let _ = done.send(pieces.end());
+            };
+            if let Err((first, mut stream, mut pieces, done)) =
+                threads::start("bashful-output", (first, stream, pieces, done), in_thread)
+            {
+                // Without a thread, signals wait for the reader.
+                pieces.write(first);
+                while let Some(heard) = stream.next().await {
+                    pieces.write(heard);
+                }
+                let _ = done.send(pieces.end());
+            }
         });
         is_done
     }
+}
 
-    fn write_all(self, all: impl Iterator<Item = Heard>, mut seen: impl FnMut(&[u8])) -> Result<(), PrintError> {
-        let mut written = [Ok(()), Ok(())];
-        for heard in all {
-            let Heard::Chunk(Chunk { stream, bytes }) = heard else { continue };
-            if stream == StreamName::Output {
-                seen(&bytes);
-            }
-            let so_far = &mut written[stream as usize];
-            *so_far = match (&so_far, stream) {
-                (Err(_), _) => continue,
-                (Ok(()), StreamName::Output) => write_all(io::stdout(), &bytes),
-                (Ok(()), StreamName::Stderr) if self.stderr => write_all(io::stderr(), &bytes),
-                (Ok(()), StreamName::Stderr) => Ok(()),
-            };
+type Done = oneshot::Sender<Result<(), PrintError>>;
+
+/// The pieces of an output, and what has become of them.
+struct Pieces<S> {
+    direct: Direct,
+    seen: S,
+    written: [io::Result<()>; 2],
+}
+
+impl<S: FnMut(&[u8])> Pieces<S> {
+    /// Writes a piece, unless an earlier one of its stream could not be written.
+    fn write(&mut self, heard: Heard) {
+        let Heard::Chunk(Chunk { stream, bytes }) = heard else { return };
+        if stream == StreamName::Output {
+            (self.seen)(&bytes);
         }
-        let [output, stderr] = written.map(print::unless_unwanted);
+        let so_far = &mut self.written[stream as usize];
+        *so_far = match (&so_far, stream) {
+            (Err(_), _) => return,
+            (Ok(()), StreamName::Output) => write_all(io::stdout(), &bytes),
+            (Ok(()), StreamName::Stderr) if self.direct.stderr => write_all(io::stderr(), &bytes),
+            (Ok(()), StreamName::Stderr) => Ok(()),
+        };
+    }
+
+    fn end(self) -> Result<(), PrintError> {
+        let [output, stderr] = self.written.map(print::unless_unwanted);
         output.and(stderr)
     }
 }

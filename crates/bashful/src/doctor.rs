@@ -35,7 +35,7 @@ pub(crate) fn main(args: &DoctorArgs, file: Option<&Path>) -> Result<Exit, Box<d
         }
         return Ok(Exit::Code(0));
     }
-    let log_problem = log_problem(&settings, &around);
+    let (log_problem, thread_problem) = (log_problem(&settings, &around), thread_problem());
     let runtime = setup::runtime()?;
     let report = runtime.block_on(async {
         let mut options = setup::options(&settings, &around, None)?;
@@ -45,6 +45,7 @@ pub(crate) fn main(args: &DoctorArgs, file: Option<&Path>) -> Result<Exit, Box<d
         let mut report = examine(&engine, &around, &used).await?;
         report["settings_problem"] = problem.clone().into();
         report["log_problem"] = log_problem.clone().into();
+        report["thread_problem"] = thread_problem.clone().into();
         report["prefix"] = settings.shell.prefix.trim().into();
         let skipped = guard::text_rules(&settings).filter_map(|rule| Some(rule.err()?.to_string()));
         report["skipped_interceptor_rules"] = skipped.collect();
@@ -64,8 +65,15 @@ pub(crate) fn main(args: &DoctorArgs, file: Option<&Path>) -> Result<Exit, Box<d
     } else {
         print::text(&as_text(&report))?;
     }
-    let needs_attention = problem.is_some() || around.state().problem().is_some() || log_problem.is_some();
+    let problems = [problem.is_some(), around.state().problem().is_some(), log_problem.is_some()];
+    let needs_attention = thread_problem.is_some() || problems.contains(&true);
     Ok(Exit::Code(u8::from(needs_attention)))
+}
+
+/// The reason why this program gets no threads. It works without them, but one slow reader or file holds up everything.
+fn thread_problem() -> Option<String> {
+    let error = std::thread::Builder::new().spawn(|| ()).err()?;
+    Some(format!("the system starts no thread ({error}), so a slow reader or disk holds up every command"))
 }
 
 async fn examine(engine: &Engine, around: &Surroundings, used: &[String]) -> Result<Value, Box<dyn Error>> {
@@ -149,7 +157,10 @@ fn as_text(report: &Value) -> String {
     let _ = writeln!(text, "bashful {} on Linux {}", plain(&report["bashful"]), plain(&report["kernel"]));
     let _ = writeln!(text, "bash {} at {}", plain(&report["bash"]["version"]), plain(&report["bash"]["path"]));
     let _ = writeln!(text, "state in {}", plain(&report["state_directory"]));
-    for problem in ["settings_problem", "state_problem", "log_problem"].iter().filter_map(|key| report[*key].as_str()) {
+    for problem in ["settings_problem", "state_problem", "log_problem", "thread_problem"]
+        .iter()
+        .filter_map(|key| report[*key].as_str())
+    {
         let _ = writeln!(text, "PROBLEM: {problem}");
     }
     if let Some(prefix) = report["prefix"].as_str().filter(|prefix| !prefix.is_empty()) {

@@ -10,7 +10,7 @@ use bashful_dialect::{Dialect, facts, how_to_allow, question, visible, visible_l
 use bashful_engine::{
     Ancestry, Approval, Approver, BetterTool, BoxFuture, Distrust, ExpressionError, Finding, Guard, Interceptor, Judge,
     Level, Plan, Policy, Questions, Redactor, Refusal, RuleError, Setting, TextRule, ToolAdvice, Verdict, ancestry,
-    marked_ancestor, prelude_in, trust_settings,
+    marked_ancestor, prelude_in, run_aside, trust_settings,
 };
 use thiserror::Error;
 
@@ -164,12 +164,10 @@ impl Approver for UserApprover {
                 return self.ask_in_consoles(plan, verdict).await;
             }
             let about = about(plan, verdict, &plan.redactor());
-            let (answer, answered) = tokio::sync::oneshot::channel();
             // A separate thread reads the answer, so that Ctrl-C still works.
-            std::thread::spawn(move || answer.send(asks(&about, "run it?")));
-            match answered.await {
-                Ok(true) => Approval::Approved,
-                Ok(false) | Err(_) => Approval::Declined,
+            match run_aside("bashful-ask", move || asks(&about, "run it?")).await {
+                Some(true) => Approval::Approved,
+                Some(false) | None => Approval::Declined,
             }
         })
     }

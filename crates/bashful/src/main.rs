@@ -1,5 +1,7 @@
 //! The `bashful` program.
 
+#![warn(clippy::disallowed_methods)]
+
 mod acp;
 mod allow;
 mod artifacts;

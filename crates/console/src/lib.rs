@@ -8,6 +8,8 @@
 //! - Nothing that goes wrong with a command ends the console: it is a line on its card.
 //! - While nothing runs and nobody types, nothing is drawn and no timer runs.
 
+#![warn(clippy::disallowed_methods)]
+
 mod host;
 mod model;
 mod view;

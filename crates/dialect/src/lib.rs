@@ -29,6 +29,8 @@
 //! Rules for every dialect: unknown arguments are refused by name. Schemas allow no null and use no key that some client
 //! refuses. The text of a reply stands alone, and its facts repeat nothing of it.
 
+#![warn(clippy::disallowed_methods)]
+
 mod answer;
 mod approval;
 mod arguments;

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use bashful_engine::{
     self as engine, Background, Clip, CommandAtPrompt, CommandLog, End, Engine, Exit, Finished, GetJobError,
     Interceptor, JobInputs, JobPart, JobRecord, JobStore, JobTerminal, JobTie, Output, Redacted, Reply, ReplyLimit,
-    Request, RewriteKind, RunError, SessionName, StopReason, Streams, TerminalError, Waiting, error_chain,
+    Request, RewriteKind, RunError, SessionName, StopReason, Streams, TerminalError, Waiting, error_chain, run_aside,
 };
 use bashful_render::visible_lines;
 use serde_json::Value;
@@ -149,8 +149,9 @@ impl Toolbox {
     pub async fn read_part(&self, uri: &str) -> Result<ResourceText, ResourceError> {
         let (engine, asked) = (self.engine.clone(), uri.to_owned());
         // Finding a line may scan a gigabyte, so reading gets a thread that may block.
-        let read = tokio::task::spawn_blocking(move || resource::read(&engine, &asked)).await;
-        read.unwrap_or_else(|error| Err(ResourceError::Unreadable { uri: uri.to_owned(), why: error.to_string() }))
+        let read = run_aside("bashful-read", move || resource::read(&engine, &asked)).await;
+        let failed = || ResourceError::Unreadable { uri: uri.to_owned(), why: "reading it has failed".to_owned() };
+        read.unwrap_or_else(|| Err(failed()))
     }
 
     /// Calls a tool. A call that fails has an answer too. Dropping the future stops the command, unless it has become a job.

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use bashful_engine::{
     ByteSize, ControlError, End, Exit, Follow, Followed, JobPart, JobRecord, JobStore, OutputRedactor, Redacted,
-    Redactor, error_chain,
+    Redactor, error_chain, run_aside,
 };
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
@@ -100,7 +100,7 @@ impl FollowedJob {
                 () = updates.closed() => return,
             };
             // The last update may count the lines of a gigabyte, so it gets a thread that may block.
-            if let Ok(last) = tokio::task::spawn_blocking(move || self.last_update(over)).await {
+            if let Some(last) = run_aside("bashful-update", move || self.last_update(over)).await {
                 let _ = updates.send(last).await;
             }
         });

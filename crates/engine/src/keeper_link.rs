@@ -170,13 +170,11 @@ async fn await_departure(pid: Pid, handle: OwnedFd, all: &Keepers) -> Option<Dep
         }
     };
     tokio::pin!(ended);
-    match tokio::time::timeout(HELD_AFTER, &mut ended).await {
-        Ok(over) => over,
-        Err(_) => {
-            all.end_held().await;
-            ended.await
-        }
+    if let Ok(over) = tokio::time::timeout(HELD_AFTER, &mut ended).await {
+        return over;
     }
+    all.end_held().await;
+    ended.await
 }
 
 impl KeeperLink {

@@ -33,7 +33,10 @@
 //!
 //! The crate prints nothing and reads no environment, home directory or settings by itself.
 
+#![warn(clippy::disallowed_methods)]
+
 mod artifacts;
+mod aside;
 mod backend;
 mod call;
 mod capture;
@@ -93,6 +96,7 @@ pub use artifacts::{
     Artifact, ArtifactEntry, ArtifactFacts, ArtifactLimits, ArtifactStore, ArtifactWriter, CreateError, Gap, GetError,
     LinesRead, ListError, NotAnArtifact, ReadError, RemoveError, SweepReport, WriteError, artifact_id,
 };
+pub use aside::run_aside;
 pub use backend::{After, Attached, Backend, BoxFuture, Outputs, StartError};
 pub use bashful_condense::{Condenser, FilterError, FilterInfo, Selection};
 pub use bashful_guard::{Finding, Guard, LONGEST_FOUND, Level, Policy, Prelude, RuleError, Setting, Verdict};
@@ -100,6 +104,7 @@ pub use bashful_keeper::protocol::VERSION as PROTOCOL_VERSION;
 pub use bashful_keeper::{Ancestry, End, Exit, StopReason, ancestry, marked_ancestor};
 pub use bashful_screen::{Cursor, Key, Keys, Snapshot as ScreenSnapshot, UnknownKey};
 pub use bashful_sys::limits::{Limit, LimitedResource};
+pub use bashful_sys::stdio::stdio;
 pub use call::{
     Background, BetterTool, Caller, Cancellation, Canceller, Finished, Interceptor, Pauser, Pausing, Reply, ShownSoFar,
     Started, Waiting,

@@ -210,11 +210,18 @@ fn print_version(shell: &Path) -> io::Result<String> {
         .spawn()?;
     let output = child.stdout.take();
     // The program may be anything. One that writes without end is read for one line.
-    let reader = std::thread::spawn(move || {
+    let reader = std::thread::Builder::new().name("bashful-shell".to_owned()).spawn(move || {
         let mut said = Vec::new();
         let read = output.map(|output| output.take(LONGEST_VERSION).read_to_end(&mut said));
         read.transpose().map(|_| String::from_utf8_lossy(&said).into_owned())
     });
+    let reader = match reader {
+        Ok(reader) => reader,
+        Err(error) => {
+            let _ = child.kill().and_then(|()| child.wait());
+            return Err(error);
+        }
+    };
     let give_up = Instant::now() + VERSION_PATIENCE;
     while !reader.is_finished() && Instant::now() < give_up {
         std::thread::sleep(Duration::from_micros(200));

@@ -16,12 +16,12 @@ impl Engine {
     }
 }
 
-/// Sweeps in the background if that is due. Call it inside a tokio runtime.
+/// Sweeps in the background if that is due.
 pub(crate) fn sweep_aside_if_due(options: &Arc<Options>) {
     let artifacts = options.artifacts.as_ref().is_some_and(|store| store.is_sweep_due());
     if artifacts || options.jobs.as_ref().is_some_and(|store| store.is_sweep_due()) {
         let options = Arc::clone(options);
-        drop(tokio::task::spawn_blocking(move || sweep_if_due(&options)));
+        bashful_sys::threads::run_aside("bashful-sweep", move || sweep_if_due(&options));
     }
 }
 

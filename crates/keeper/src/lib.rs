@@ -14,6 +14,8 @@
 //!
 //! The crate is synchronous and small on purpose: one keeper runs beside every command.
 
+#![warn(clippy::disallowed_methods)]
+
 mod ancestry;
 mod awake;
 mod duration_text;

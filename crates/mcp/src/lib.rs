@@ -4,6 +4,8 @@
 //! and clients that send everything with each request (2026-07-28), the second era. Dialects define tools and
 //! replies. No type of the protocol leaves this crate.
 
+#![warn(clippy::disallowed_methods)]
+
 mod asking;
 mod bad_message;
 mod client;

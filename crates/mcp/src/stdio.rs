@@ -4,8 +4,8 @@ use std::io;
 use std::time::Duration;
 
 use bashful_dialect::{Toolbox, longest_message};
+use bashful_engine::stdio;
 use rmcp::service::{ServerInitializeError, ServiceExt};
-use rmcp::transport::io::stdio_pipes;
 use tokio::sync::oneshot;
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
@@ -23,7 +23,7 @@ const LAST_WRITES: Duration = Duration::from_secs(1);
 /// Serves until the input ends or `stop` resolves. Running commands are stopped then, and jobs go on. What has been
 /// answered is written to its end, however late the client reads it, but for a second at most after `stop`.
 pub async fn serve_stdio(toolbox: Toolbox, clients: Clients, stop: impl Future<Output = ()>) -> io::Result<()> {
-    let (input, output) = stdio_pipes();
+    let (input, output) = stdio();
     let (tell, ended) = oneshot::channel();
     let engine = toolbox.engine().clone();
     let take_turn = Box::new(move || engine.take_turn());

@@ -3,6 +3,8 @@
 //! A [`Service`] is a toolbox for one host. [`serve`] speaks with the host over any input and output; [`stdio()`] are those of
 //! this process. [`wire`] has the messages, and [`schema()`] is their JSON schema.
 
+#![warn(clippy::disallowed_methods)]
+
 mod asking;
 mod calls;
 mod chunks;
@@ -14,9 +16,8 @@ mod schema;
 mod screens;
 mod service;
 mod sessions;
-mod stdio;
 pub mod wire;
 
+pub use bashful_engine::stdio;
 pub use schema::schema;
 pub use service::{Service, run_one, serve};
-pub use stdio::stdio;

@@ -5,13 +5,12 @@
 //! request has one, and what has been answered is written to its end.
 
 use std::io;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use serde::Serialize;
 use tokio::io::{AsyncWrite, AsyncWriteExt};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
 use tokio::task::JoinHandle;
 
 use crate::calls::Flow;
@@ -39,44 +38,40 @@ pub(crate) struct Outbox {
     frames: mpsc::UnboundedSender<Frame>,
     /// The places of events.
     room: Arc<Semaphore>,
-    pieces: Arc<Pieces>,
+    patience: HostPatience,
 }
 
-/// Counts the pieces that were begun and that the host has taken.
-#[derive(Debug, Default)]
-struct Pieces {
-    begun: AtomicU64,
-    taken: AtomicU64,
+/// Time in which the host has to take a piece; none while the service runs.
+#[derive(Debug, Clone)]
+pub(crate) struct HostPatience(Arc<watch::Sender<Option<Duration>>>);
+
+impl HostPatience {
+    /// Sets the time, unless a shorter one is set.
+    pub(crate) fn limit_to(&self, patience: Duration) {
+        self.0.send_modify(|limit| *limit = Some(limit.map_or(patience, |limit| limit.min(patience))));
+    }
 }
 
 impl Outbox {
-    /// Starts the writing task, which ends when all senders are dropped and all frames are written, the host hangs up, or
-    /// writing fails. The end of the task closes the channel, which ends the service.
+    /// Starts the writing task, which ends when all senders are dropped and all frames are written, the host hangs up or has
+    /// used up the patience, or writing fails. The end of the task closes the channel, which ends the service.
     pub(crate) fn new(output: impl AsyncWrite + Send + Unpin + 'static) -> (Self, JoinHandle<io::Result<()>>) {
         let (send, frames) = mpsc::unbounded_channel();
-        let pieces = Arc::<Pieces>::default();
-        let writing = write(frames, output, Arc::clone(&pieces));
+        let (patience, limit) = watch::channel(None);
         let writing = tokio::spawn(async move {
             // Hanging up is no fault of anybody.
-            writing.await.or_else(|error| if error.kind() == io::ErrorKind::BrokenPipe { Ok(()) } else { Err(error) })
+            let written = write(frames, output, limit).await;
+            written.or_else(|error| if error.kind() == io::ErrorKind::BrokenPipe { Ok(()) } else { Err(error) })
         });
-        (Self { frames: send, room: Arc::new(Semaphore::new(WAITING)), pieces }, writing)
+        (
+            Self { frames: send, room: Arc::new(Semaphore::new(WAITING)), patience: HostPatience(Arc::new(patience)) },
+            writing,
+        )
     }
 
-    /// Resolves when something waits to be written, and the host has taken nothing for so long.
-    pub(crate) fn stalled(&self, so_long: Duration) -> impl Future<Output = ()> + use<> {
-        let pieces = Arc::clone(&self.pieces);
-        async move {
-            let mut last = None;
-            loop {
-                let now = (pieces.begun.load(Ordering::Relaxed), pieces.taken.load(Ordering::Relaxed));
-                if now.0 > now.1 && last == Some(now) {
-                    return;
-                }
-                last = Some(now);
-                tokio::time::sleep(so_long).await;
-            }
-        }
+    /// The time in which the host has to take what is sent.
+    pub(crate) fn patience(&self) -> HostPatience {
+        self.patience.clone()
     }
 
     /// Sends a response, or a question and its end, of which each request has one at a time.
@@ -101,7 +96,7 @@ impl Outbox {
 async fn write(
     mut frames: mpsc::UnboundedReceiver<Frame>,
     mut output: impl AsyncWrite + Unpin,
-    pieces: Arc<Pieces>,
+    mut limit: watch::Receiver<Option<Duration>>,
 ) -> io::Result<()> {
     while let Some((mut frame, room)) = frames.recv().await {
         // Other events may wait while these are written.
@@ -112,13 +107,39 @@ async fn write(
             frame.extend_from_slice(&next);
         }
         for piece in frame.chunks(PIECE) {
-            pieces.begun.fetch_add(1, Ordering::Relaxed);
-            output.write_all(piece).await?;
-            output.flush().await?;
-            pieces.taken.fetch_add(1, Ordering::Relaxed);
+            let written = async {
+                output.write_all(piece).await?;
+                output.flush().await
+            };
+            tokio::select! {
+                // First: this task may have waited for longer than the host.
+                biased;
+                written = written => written?,
+                () = used_up(&mut limit) => return Ok(()),
+            }
         }
     }
     output.shutdown().await
+}
+
+/// Waits until there is a limit, and for so long.
+async fn used_up(limit: &mut watch::Receiver<Option<Duration>>) {
+    loop {
+        let patience = *limit.borrow_and_update();
+        let over = async {
+            match patience {
+                Some(patience) => tokio::time::sleep(patience).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            () = over => return,
+            changed = limit.changed() => if changed.is_err() {
+                // Nobody can set a limit any more.
+                std::future::pending::<()>().await;
+            },
+        }
+    }
 }
 
 fn line(frame: &impl Serialize) -> Vec<u8> {

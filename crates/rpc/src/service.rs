@@ -127,46 +127,36 @@ pub async fn serve(
     stop: impl Future<Output = ()>,
 ) -> io::Result<()> {
     let (outbox, writing) = Outbox::new(output);
-    let (end, ended) = oneshot::channel();
+    let patience = outbox.patience();
     let (halt, halted) = oneshot::channel();
-    let (stalled, stalled_at_last) = (outbox.stalled(STALLED), outbox.stalled(LAST_WRITES));
     let served = async {
         let served = tokio::select! {
-            served = serve_requests(service, input, outbox.clone(), halted, end) => served,
+            served = serve_requests(service, input, outbox.clone(), halted) => served,
             () = outbox.hung_up() => Ok(()),
         };
         drop(outbox);
         // The task itself fails only by a panic, which is reported already.
         served.and(writing.await.unwrap_or(Ok(())))
     };
-    let given_up = async {
-        match ended.await {
-            Ok(()) => stalled.await,
-            Err(_) => std::future::pending().await,
-        }
-    };
     let mut served = pin!(served);
     tokio::select! {
         served = &mut served => return served,
-        () = given_up => return Ok(()),
         () = stop => {}
     }
+    patience.limit_to(LAST_WRITES);
     // The receiver is gone once no more requests are read.
     let _ = halt.send(());
-    tokio::select! {
-        served = served => served,
-        () = stalled_at_last => Ok(()),
-    }
+    served.await
 }
 
-/// Serves until no more requests are read and all are answered or dropped. Tells `end` when no more are read.
+/// Serves until no more requests are read and all are answered or dropped.
 async fn serve_requests(
     service: Service,
     input: impl AsyncRead + Send + Unpin,
     outbox: Outbox,
     halted: oneshot::Receiver<()>,
-    end: oneshot::Sender<()>,
 ) -> io::Result<()> {
+    let patience = outbox.patience();
     let connection = Arc::new(Connection::new(service, outbox));
     let mut requests = JoinSet::new();
     let (over, result) = tokio::select! {
@@ -177,8 +167,7 @@ async fn serve_requests(
         },
         _ = halted => (Over::Stop, Ok(())),
     };
-    // Nobody may listen.
-    let _ = end.send(());
+    patience.limit_to(STALLED);
     if let Over::EndOfInput = over {
         let all = async { while requests.join_next().await.is_some() {} };
         let _ = timeout(LAST_WORDS, all).await;
@@ -207,7 +196,7 @@ pub async fn run_one(
     mut aborts: mpsc::UnboundedReceiver<()>,
 ) -> io::Result<()> {
     let (outbox, writing) = Outbox::new(output);
-    let stalled = outbox.stalled(STALLED);
+    let patience = outbox.patience();
     let connection = Connection::new(service, outbox);
     let calls = connection.calls.clone();
     let ran = async move {
@@ -219,17 +208,15 @@ pub async fn run_one(
         // The task itself fails only by a panic, which is reported already.
         writing.await.unwrap_or(Ok(()))
     };
-    let (mut ran, mut stalled) = (pin!(ran), pin!(stalled));
-    let mut is_aborted = false;
+    let mut ran = pin!(ran);
     loop {
         tokio::select! {
             ran = &mut ran => return ran,
             Some(()) = aborts.recv() => {
-                is_aborted = true;
+                // Nobody may read the output of a command that is aborted.
+                patience.limit_to(STALLED);
                 calls.abort(Aborted::Commands);
             }
-            // Nobody reads the output of the command that was aborted.
-            () = &mut stalled, if is_aborted => return Ok(()),
         }
     }
 }
@@ -259,7 +246,7 @@ impl Connection {
                 Some(_) = requests.join_next(), if !requests.is_empty() => continue,
             };
             let Some(line) = line else { return Ok(Over::EndOfInput) };
-            match self.accept(line, requests).await {
+            match self.accept(line, requests) {
                 Ok(None) => {}
                 Ok(Some(over)) => return Ok(over),
                 // The end of the service follows.
@@ -269,7 +256,7 @@ impl Connection {
     }
 
     /// Answers a line, or starts its request.
-    async fn accept(self: &Arc<Self>, line: MessageLine, requests: &mut JoinSet<()>) -> Result<Option<Over>, HungUp> {
+    fn accept(self: &Arc<Self>, line: MessageLine, requests: &mut JoinSet<()>) -> Result<Option<Over>, HungUp> {
         let line = match line {
             MessageLine::Whole(line) => line,
             MessageLine::TooLong => {

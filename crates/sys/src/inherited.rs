@@ -59,6 +59,7 @@ mod tests {
         let before = Inherited::read().expect("this is Linux");
         assert_eq!(before, Inherited::read().expect("this is Linux"));
         // On Linux, niceness belongs to a thread, so no other test sees this.
+        #[expect(clippy::disallowed_methods, reason = "a test may panic")]
         let nicer = std::thread::spawn(|| {
             rustix::process::setpriority_process(None, 19).expect("anybody may be nicer");
             Inherited::read().expect("this is Linux")

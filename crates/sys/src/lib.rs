@@ -3,6 +3,8 @@
 //! This is the only crate with `unsafe` code. Callers decide which programs to run, and which processes to stop and
 //! when. Everything is synchronous. A child costs a thread only where the system has no handles on processes.
 
+#![warn(clippy::disallowed_methods)]
+
 pub mod argv_patch;
 pub mod ascii;
 #[cfg(feature = "tokio")]
@@ -22,8 +24,11 @@ pub mod raw_mode;
 pub mod signal;
 pub mod socket;
 pub mod spawn;
+#[cfg(feature = "tokio")]
+pub mod stdio;
 pub mod terminal;
 pub mod terminal_reader;
+pub mod threads;
 pub mod wait;
 pub mod wake;
 

@@ -189,8 +189,9 @@ fn as_owner<T: Send>(path: &Path, act: impl FnOnce() -> Result<T, FileError> + S
         act()
     };
     // The user of a thread is its own, so the thread's end gives up the other user.
-    let ended = std::thread::scope(|scope| scope.spawn(act).join());
-    ended.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    let ended = std::thread::scope(|scope| Ok(std::thread::Builder::new().spawn_scoped(scope, act)?.join()));
+    let no_thread = |source| FileError::NotOwner { path: path.to_path_buf(), owner: user, source };
+    ended.map_err(no_thread)?.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
 /// Makes this thread work with files as another user. Its real user stays, so the other one cannot send it signals.

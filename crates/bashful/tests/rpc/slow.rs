@@ -215,7 +215,7 @@ fn a_signal_tears_no_line() {
         let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw).expect("a process id");
         kill_process(pid, Signal::TERM).expect("it is there");
         let output = child.wait_with_output().expect("it ends");
-        assert!(output.stdout.ends_with(b"}\n"), "{} bytes", output.stdout.len());
+        assert!(output.stdout.ends_with(b"}\n"), "{} bytes, {}", output.stdout.len(), output.status);
     }
     home.check_nothing_survives();
 }

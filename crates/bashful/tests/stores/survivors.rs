@@ -1,5 +1,6 @@
 //! Nothing of a command survives, also when the program, the keeper or the system is under attack.
 
+use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, Output, Stdio};
 
 use bashful_testkit::{Home, eventually};
@@ -143,6 +144,27 @@ fn commands_start_and_stop_on_a_kernel_without_handles_on_processes() {
         kill(child);
         home.check_nothing_survives();
     }
+}
+
+#[test]
+fn everything_works_where_the_system_starts_no_thread() {
+    let home = Home::new(BASHFUL);
+    let run = |args: &[&str]| without_calls(&home, "clone3", args).output().expect("it runs");
+    let long = run(&["run", "seq 200000; exit 3"]);
+    assert_eq!((long.stdout.len(), long.status.code()), (1_288_895, Some(3)), "{}", text(&long.stderr));
+    assert_eq!(run(&["run", "git push --force"]).status.code(), Some(125));
+    let doctor = run(&["doctor"]);
+    assert_eq!(doctor.status.code(), Some(1));
+    assert!(text(&doctor.stdout).contains("PROBLEM: the system starts no thread"), "{doctor:?}");
+    let mut server = without_calls(&home, "clone3", &["rpc"]).stdin(Stdio::piped()).spawn().expect("it runs");
+    let mut input = server.stdin.take().expect("a pipe");
+    writeln!(input, r#"{{"id": 1, "type": "bash", "as": "tool", "command": "seq 200000"}}"#).expect("it reads");
+    let mut answer = String::new();
+    BufReader::new(server.stdout.take().expect("a pipe")).read_line(&mut answer).expect("a line");
+    assert!(answer.contains("artifact://"), "{} bytes", answer.len());
+    drop(input);
+    assert!(server.wait().expect("it ends").success());
+    home.check_nothing_survives();
 }
 
 #[test]

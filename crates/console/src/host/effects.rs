@@ -4,7 +4,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use bashful_engine::{Engine, JobInput, JobInputs, Keys, SessionName, Stop, error_chain};
+use bashful_engine::{Engine, JobInput, JobInputs, Keys, SessionName, Stop, error_chain, run_aside};
 use bashful_sys::signal;
 
 use super::pager::{self, Paged};
@@ -89,7 +89,8 @@ impl OpenConsole {
         self.model.see_question(None);
         self.screen.lend();
         let process = self.pager.clone();
-        self.paging = Some(tokio::task::spawn_blocking(move || paged.show(&process)));
+        self.paging =
+            Some(tokio::spawn(async move { run_aside("bashful-pager", move || paged.show(&process)).await.flatten() }));
     }
 
     fn answer(&mut self, question: &QuestionId, yes: bool) {

@@ -372,6 +372,7 @@ mod tests {
         capture.set_listener(OutputForm::Raw);
         let mut stream = Stream::new(StreamName::Output, OutputSource::Terminal(outside), capture).expect("a stream");
         let line = [b'x'; 99].as_slice();
+        #[expect(clippy::disallowed_methods, reason = "a test may panic")]
         let writer = std::thread::spawn(move || {
             let mut inside = std::fs::File::from(inside);
             for _ in 0..2000 {

@@ -239,7 +239,7 @@ async fn a_shell_outlives_what_is_stopped_in_it() {
 }
 
 /// A chain of processes, each the child of one that is gone. It ignores `SIGTERM`.
-const CHAIN: &str = r#"trap '' TERM; perl -e 'while (1) { fork and exit }' & sleep 1000"#;
+const CHAIN: &str = r"trap '' TERM; perl -e 'while (1) { fork and exit }' & sleep 1000";
 
 #[tokio::test]
 async fn a_chain_of_processes_that_never_lasts_ends_with_its_command() {
