@@ -1,20 +1,22 @@
 //! `bashful allow`: the user approves one refused command for one run within a few minutes.
 //!
-//! An allowance is a file that only the user can read. It holds the script and its directory, word for word, and is
-//! removed when it is used. No model sees it, and nothing in it could be repeated by one. Allowing needs a terminal
+//! An allowance is a file that only the user can read. It holds the script and what decides its effect (directory, variables,
+//! session, dialect), word for word, and is removed when it is used. No model sees it, and nothing in it could be repeated by one. Allowing needs a terminal
 //! that no command has started, and the guard refuses commands that would allow something: a model cannot allow a
 //! command by accident. A command that tries hard can write the file itself, because it runs as the same user
 //! (docs/security.md).
 
+use std::collections::BTreeMap;
 use std::error::Error;
+use std::ffi::OsString;
 use std::fs;
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use bashful_dialect::visible;
-use bashful_engine::make_directory;
+use bashful_dialect::{Dialect, visible};
+use bashful_engine::{GivenCommand, make_directory};
 use bashful_sys::plain;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -41,17 +43,40 @@ pub(crate) struct Allowances {
     directory: PathBuf,
 }
 
-/// Format version of an allowance file.
-const VERSION: u32 = 1;
+/// Format version of an allowance file. Version 1 had no variables.
+const VERSION: u32 = 2;
 
-/// One command that may run once.
-#[derive(Debug, Serialize, Deserialize)]
+/// One command that may run once. Bytes that are no text are replaced, here and in a command that is compared with it.
+#[derive(PartialEq, Eq, Serialize, Deserialize)]
 struct Allowance {
     version: u32,
     script: String,
     directory: PathBuf,
+    #[serde(default)]
+    variables: BTreeMap<String, String>,
+    session: Option<String>,
+    dialect: Option<String>,
     /// Seconds since 1970.
     until: u64,
+}
+
+impl Allowance {
+    fn new(version: u32, given: &GivenCommand, until: u64) -> Self {
+        let value = |(name, value): (&String, &OsString)| (name.clone(), value.to_string_lossy().into_owned());
+        Self {
+            version,
+            script: String::from_utf8_lossy(given.script.as_bytes()).into_owned(),
+            directory: given.directory.clone(),
+            variables: given.variables.iter().map(value).collect(),
+            session: given.session.clone(),
+            dialect: given.dialect.clone(),
+            until,
+        }
+    }
+
+    fn is_for(&self, given: &GivenCommand) -> bool {
+        *self == Self::new(self.version, given, self.until)
+    }
 }
 
 impl Allowances {
@@ -60,9 +85,8 @@ impl Allowances {
     }
 
     /// Stores an allowance for one run of this command before `until`.
-    fn store(&self, script: &str, directory: &Path, until: SystemTime) -> std::io::Result<()> {
-        let (script, directory) = (script.to_owned(), directory.to_path_buf());
-        let allowance = Allowance { version: VERSION, script, directory, until: seconds(until) };
+    fn store(&self, given: &GivenCommand, until: SystemTime) -> std::io::Result<()> {
+        let allowance = Allowance::new(VERSION, given, seconds(until));
         make_directory(&self.directory)?;
         let number = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
         let path = self.directory.join(format!("{number}-{}.json", std::process::id()));
@@ -70,14 +94,14 @@ impl Allowances {
     }
 
     /// Uses up the allowance for this command; false if there is none.
-    pub(crate) fn use_up(&self, script: &str, directory: &Path, now: SystemTime) -> bool {
+    pub(crate) fn use_up(&self, given: &GivenCommand, now: SystemTime) -> bool {
         let Ok(entries) = fs::read_dir(&self.directory) else { return false };
         for path in entries.flatten().map(|entry| entry.path()) {
             let Some(allowance) = read(&path) else { continue };
             if allowance.until < seconds(now) {
                 // The allowance expired. Another process may remove it at the same time.
                 let _ = fs::remove_file(&path);
-            } else if allowance.script == script && allowance.directory == directory {
+            } else if allowance.is_for(given) {
                 // Of two processes that use it at the same time, only one can remove it.
                 return fs::remove_file(&path).is_ok();
             }
@@ -109,23 +133,27 @@ pub(crate) fn main(args: &AllowArgs, file: Option<&Path>) -> Result<Exit, Box<dy
     let (mut settings, _) = around.settings(file)?;
     // The hook asks about interactive shells too, so they can be allowed.
     guard::ask_about_interactive_shells(&mut settings);
+    guard::set_dialect_levels(&mut settings, args.dialect);
     let engine = setup::engine(&settings, &around, args.cwd.as_deref())?;
     let mut request = bashful_engine::Request::new(bashful_engine::Script::new(request::script(&args.script)?)?);
     request.workdir.clone_from(&args.cwd);
+    request.env = args.env.iter().map(request::variable).collect::<Result<_, _>>()?;
+    request.session.clone_from(&args.session);
+    request.dialect = Some(args.dialect).filter(|dialect| *dialect != Dialect::NATIVE).map(Dialect::name);
     engine.recall_snapshot();
     // The guard judges the rewritten script. The allowance has the given one, because a job or a session may rewrite
     // it differently.
     let rewritten = engine.rewrite(request, bashful_engine::RewriteFor::Reply)?;
     let plan = engine.plan(rewritten.request)?;
     let verdict = engine.verdict(&plan);
-    let (given, directory) = (String::from_utf8_lossy(plan.given_script().as_bytes()), plan.given_directory());
+    let given = plan.given_command();
     if !verdict.refuses() {
         print::talk("the guard lets it pass anyway");
         return Ok(Exit::Code(0));
     }
     let allowances = guard::allowances(&around).ok_or_else(|| around.state().no_place("allowances"))?;
     let redactor = engine.redactor_for(&plan);
-    let place = visible(&redactor.redact(directory.to_string_lossy()));
+    let place = visible(&redactor.redact(given.directory.to_string_lossy()));
     let question = format!("allow it once, in {place}, within {} minutes?", args.minutes);
     guard::find_person().map_err(AllowError::NoPerson)?;
     if !guard::asks(&guard::about(&plan, &verdict, &redactor), &question) {
@@ -133,7 +161,7 @@ pub(crate) fn main(args: &AllowArgs, file: Option<&Path>) -> Result<Exit, Box<dy
         return Ok(Exit::Code(1));
     }
     let until = SystemTime::now() + Duration::from_secs(60 * u64::from(args.minutes));
-    allowances.store(&given, directory, until).map_err(AllowError::Write)?;
+    allowances.store(&given, until).map_err(AllowError::Write)?;
     Ok(Exit::Code(0))
 }
 
@@ -154,45 +182,68 @@ mod tests {
         NOON + Duration::from_secs(seconds)
     }
 
-    #[test]
-    fn what_was_allowed_passes_once() {
-        let (_directory, allowances) = store();
-        allowances.store("git push -f", Path::new("/x"), later(300)).expect("noted");
-        assert!(allowances.use_up("git push -f", Path::new("/x"), later(10)));
-        assert!(!allowances.use_up("git push -f", Path::new("/x"), later(10)), "it is used up");
+    fn given(script: &str, directory: &str) -> GivenCommand {
+        GivenCommand::new(bashful_engine::Script::new(script).expect("a script"), directory.into())
     }
 
     #[test]
-    fn another_script_directory_or_time_does_not_pass() {
+    fn what_was_allowed_passes_once() {
         let (_directory, allowances) = store();
-        allowances.store("git push -f", Path::new("/x"), later(300)).expect("noted");
-        assert!(!allowances.use_up("git push -f ", Path::new("/x"), later(10)));
-        assert!(!allowances.use_up("git push -f", Path::new("/y"), later(10)));
-        assert!(!allowances.use_up("git push -f", Path::new("/x"), later(301)));
-        assert!(!allowances.use_up("git push -f", Path::new("/x"), later(10)), "what is too old is gone");
+        let push = given("git push -f", "/x");
+        allowances.store(&push, later(300)).expect("noted");
+        assert!(allowances.use_up(&push, later(10)));
+        assert!(!allowances.use_up(&push, later(10)), "it is used up");
+    }
+
+    #[test]
+    fn another_command_or_time_does_not_pass() {
+        let (_directory, allowances) = store();
+        let push = given("git push -f", "/x");
+        allowances.store(&push, later(300)).expect("noted");
+        let with_variable = |value: &str| {
+            let variables = BTreeMap::from([("X".to_owned(), value.into())]);
+            GivenCommand { variables, ..push.clone() }
+        };
+        let others = [
+            given("git push -f ", "/x"),
+            given("git push -f", "/y"),
+            with_variable("/"),
+            GivenCommand { session: Some("s".into()), ..push.clone() },
+            GivenCommand { dialect: Some("pi".into()), ..push.clone() },
+        ];
+        for other in others {
+            assert!(!allowances.use_up(&other, later(10)), "{other:?}");
+        }
+        assert!(!allowances.use_up(&push, later(301)));
+        assert!(!allowances.use_up(&push, later(10)), "what is too old is gone");
+        allowances.store(&with_variable("a"), later(300)).expect("noted");
+        assert!(!allowances.use_up(&with_variable("/"), later(10)));
+        assert!(allowances.use_up(&with_variable("a"), later(10)));
     }
 
     #[test]
     fn an_allowance_of_a_newer_version_neither_counts_nor_goes() {
         let (_directory, allowances) = store();
+        let push = given("git push -f", "/x");
         let check = |version: &str, passes: bool| {
-            allowances.store("git push -f", Path::new("/x"), later(300)).expect("noted");
+            allowances.store(&push, later(300)).expect("noted");
             let path =
                 fs::read_dir(&allowances.directory).expect("there").next().expect("one").expect("readable").path();
-            let text = fs::read_to_string(&path).expect("readable").replace(r#""version":1,"#, version);
+            let text = fs::read_to_string(&path).expect("readable").replace(r#""version":2,"#, version);
             fs::write(&path, text).expect("writable");
-            assert_eq!(allowances.use_up("git push -f", Path::new("/x"), later(10)), passes, "{version}");
-            assert!(!allowances.use_up("git push -f", Path::new("/x"), later(301)));
+            assert_eq!(allowances.use_up(&push, later(10)), passes, "{version}");
+            assert!(!allowances.use_up(&push, later(301)));
             assert_eq!(path.exists(), !passes, "{version}");
         };
         check(r#""version":1,"#, true);
-        check(r#""version":2,"#, false);
+        check(r#""version":2,"#, true);
+        check(r#""version":3,"#, false);
     }
 
     #[test]
     fn nobody_else_can_read_it() {
         let (_directory, allowances) = store();
-        allowances.store("x", Path::new("/x"), later(300)).expect("noted");
+        allowances.store(&given("x", "/x"), later(300)).expect("noted");
         let entry = fs::read_dir(&allowances.directory).expect("there").next().expect("one").expect("readable");
         assert_eq!(entry.metadata().expect("facts").permissions().mode() & 0o777, 0o600);
         let directory = fs::metadata(&allowances.directory).expect("facts").permissions().mode();

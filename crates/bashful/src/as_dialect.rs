@@ -153,7 +153,7 @@ impl LastRecord {
     /// Advice how to allow the command, if the guard refused it.
     fn how_to_allow(&self) -> Option<String> {
         match self.fate()? {
-            Fate::Refused(refusal) => Some(how_to_allow(&(&*refusal).into(), &refusal.redactor)),
+            Fate::Refused(refusal) => Some(how_to_allow(&refusal.given, &refusal.redactor)),
             _ => None,
         }
     }

@@ -4,8 +4,8 @@ use std::error::Error;
 use std::ffi::OsString;
 use std::path::Path;
 
-use bashful_dialect::{Allowable, allow_line, how_to_allow};
-use bashful_engine::{Level, Redactor, Verdict, working_directory};
+use bashful_dialect::{allow_line, how_to_allow};
+use bashful_engine::{GivenCommand, Level, Redactor, Script, Verdict, working_directory};
 use serde_json::{Value, json};
 
 use crate::cli::CheckArgs;
@@ -26,13 +26,14 @@ pub(crate) fn main(args: &CheckArgs, file: Option<&Path>) -> Result<Exit, Box<dy
     let script = String::from_utf8_lossy(&bytes);
     let verdict = guard.judge(&script, &guard::prelude(Some(&directory), &around));
     let redactor = setup::redactor(&settings, &around)?;
-    let given = Allowable { script: &bytes, directory: &directory };
+    // A script that cannot be one is refused by nobody.
+    let given = Script::new(bytes.as_slice()).ok().map(|script| GivenCommand::new(script, directory));
     // Without a guard every command runs, so there is nothing to allow.
-    let can_be_allowed = settings.guard.enabled && verdict.refuses();
+    let given = given.filter(|_| settings.guard.enabled && verdict.refuses());
     if args.json {
         let mut facts = as_json(&verdict);
-        if can_be_allowed {
-            facts["allow"] = allow_line(&given, &redactor).into();
+        if let Some(given) = &given {
+            facts["allow"] = allow_line(given, &redactor).into();
         }
         print::json(facts, &redactor)?;
     } else {
@@ -40,8 +41,8 @@ pub(crate) fn main(args: &CheckArgs, file: Option<&Path>) -> Result<Exit, Box<dy
         if args.explain && !verdict.findings.is_empty() {
             text = format!("{text}\n{}\n", derivation::trees(&script, &verdict, &redactor));
         }
-        if can_be_allowed {
-            text = format!("{text}{}\n", how_to_allow(&given, &redactor));
+        if let Some(given) = &given {
+            text = format!("{text}{}\n", how_to_allow(given, &redactor));
         }
         print::text(&text)?;
     }

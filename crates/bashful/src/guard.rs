@@ -53,7 +53,7 @@ pub(crate) struct Refused {
 impl Refused {
     /// The refusal for a person: the reason, and how to allow the command.
     pub(crate) fn new(refusal: &Refusal) -> Self {
-        let text = format!("{}\n{}", refusal.reason, how_to_allow(&refusal.into(), &refusal.redactor));
+        let text = format!("{}\n{}", refusal.reason, how_to_allow(&refusal.given, &refusal.redactor));
         Self { text, facts: facts::of_refusal(refusal) }
     }
 }
@@ -151,9 +151,7 @@ impl Approver for UserApprover {
     fn approve<'a>(&'a self, plan: &'a Plan, verdict: &'a Verdict) -> BoxFuture<'a, Approval> {
         Box::pin(async {
             // An allowance names the given command, not the rewritten one.
-            let given = String::from_utf8_lossy(plan.given_script().as_bytes());
-            let now = SystemTime::now();
-            let take = |allowances: &Allowances| allowances.use_up(&given, plan.given_directory(), now);
+            let take = |allowances: &Allowances| allowances.use_up(&plan.given_command(), SystemTime::now());
             if self.allowances.as_ref().is_some_and(take) {
                 return Approval::Approved;
             }

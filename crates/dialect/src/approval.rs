@@ -4,10 +4,10 @@
 
 use std::future::ready;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
 
 use bashful_engine::{
-    Approval, Approver, BoxFuture, Finding, LONGEST_FOUND, Level, Plan, Redacted, Redactor, Refusal, Verdict,
+    Approval, Approver, BoxFuture, Finding, GivenCommand, LONGEST_FOUND, Level, Plan, Redacted, Redactor, Refusal,
+    Verdict,
 };
 
 use bashful_render::visible;
@@ -36,7 +36,7 @@ impl Approver for NoApprover {
 
 /// The text about a refused command: the findings, the user's answer, and how to allow it.
 pub(crate) fn refusal_text(refusal: &Refusal) -> String {
-    let how = || how_to_allow(&refusal.into(), &refusal.redactor);
+    let how = || how_to_allow(&refusal.given, &refusal.redactor);
     let then = match &refusal.approval {
         // Level `deny`: the user is not asked, so the text does not mention it.
         Approval::NotAsked if refusal.verdict.level() != Some(Level::Ask) => return refusal.reason.clone(),
@@ -92,28 +92,14 @@ fn question_text(plan: &Plan, verdict: &Verdict, redactor: &Redactor) -> String 
     paragraphs.join("\n\n")
 }
 
-/// A refused command as the caller gave it, before rewriting. The user allows exactly this.
-#[derive(Debug, Clone, Copy)]
-pub struct Allowable<'a> {
-    /// The script, also one that is not UTF-8.
-    pub script: &'a [u8],
-    /// The working directory of the call.
-    pub directory: &'a Path,
-}
-
-impl<'a> From<&'a Refusal> for Allowable<'a> {
-    fn from(refusal: &'a Refusal) -> Self {
-        Self { script: refusal.script.as_bytes(), directory: &refusal.directory }
-    }
-}
-
 /// Advice how the user can allow a refused command.
-pub fn how_to_allow(refused: &Allowable<'_>, redactor: &Redactor) -> String {
+pub fn how_to_allow(refused: &GivenCommand, redactor: &Redactor) -> String {
     format!("the user can allow it once, in a terminal: {}", allow_line(refused, redactor))
 }
 
-/// The `bashful allow` line for a refused command. `SCRIPT` or `DIRECTORY` stand for a text that is too long, invisible or secret.
-pub fn allow_line(refused: &Allowable<'_>, redactor: &Redactor) -> String {
+/// The `bashful allow` line for a refused command. `SCRIPT`, `DIRECTORY` or `NAME=VALUE` stand for a text that is too long,
+/// invisible or secret.
+pub fn allow_line(refused: &GivenCommand, redactor: &Redactor) -> String {
     let word = |bytes: &[u8], otherwise: &str| {
         let text = String::from_utf8_lossy(bytes);
         let is_simple = text.len() <= REPEATED && !text.contains('\t') && visible(&text).as_bytes() == bytes;
@@ -121,7 +107,15 @@ pub fn allow_line(refused: &Allowable<'_>, redactor: &Redactor) -> String {
         if is_simple && !redactor.finds_any_in(&text) { shell_quoted(&text) } else { otherwise.to_owned() }
     };
     let directory = word(refused.directory.as_os_str().as_bytes(), "DIRECTORY");
-    format!("bashful allow --cwd {directory} {}", word(refused.script, "SCRIPT"))
+    let variables = refused.variables.iter().map(|(name, value)| {
+        let entry = [name.as_bytes(), b"=", value.as_bytes()].concat();
+        format!(" --env {}", word(&entry, &format!("{name}=VALUE")))
+    });
+    let places = [("session", &refused.session), ("dialect", &refused.dialect)];
+    let places = places.iter().filter_map(|(option, name)| Some((option, name.as_ref()?)));
+    let places = places.map(|(option, name)| format!(" --{option} {}", word(name.as_bytes(), "NAME")));
+    let options: String = variables.chain(places).collect();
+    format!("bashful allow --cwd {directory}{options} {}", word(refused.script.as_bytes(), "SCRIPT"))
 }
 
 /// The text as one shell word, quoted only if needed.

@@ -154,7 +154,7 @@ pub fn of_refusal(refusal: &Refusal) -> Value {
         "status": "refused",
         "error": refusal.reason,
         "findings": refusal.verdict.findings,
-        "allow": allow_line(&refusal.into(), &refusal.redactor),
+        "allow": allow_line(&refusal.given, &refusal.redactor),
     });
     redact(facts, &refusal.redactor)
 }

@@ -61,7 +61,7 @@ mod toolbox;
 mod updates;
 
 pub use answer::{Answer, Conclusion, ResourceLink};
-pub use approval::{Allowable, allow_line, how_to_allow, question, shell_quoted};
+pub use approval::{allow_line, how_to_allow, question, shell_quoted};
 pub use arguments::{ClampedTimeout, Limits, MOST_IN_BACKGROUND, MOST_SECONDS, clamp_timeout, unique};
 pub use bang::{BangCaller, BangError, BashResult};
 pub use bash_call::{BashArgument, BashCall, BashMode, BashTerminal, MissingArgument};

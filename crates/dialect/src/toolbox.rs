@@ -359,7 +359,8 @@ impl Toolbox {
         call.notices.extend(self.take_no_state_notice());
         let (engine, notices) = self.latest_engine();
         call.notices.extend(notices);
-        let request = call.request.clone();
+        let mut request = call.request.clone();
+        request.dialect = Some(self.dialect).filter(|dialect| *dialect != Dialect::NATIVE).map(Dialect::name);
         let reply = waiting.while_waiting(Box::pin(engine.call(request, caller))).await;
         let reply = reply.map_err(|error| match error {
             RunError::NoJobs => Failure::new("failed", self.no_jobs()),

@@ -4,7 +4,7 @@
 //! [`Approver`] may still approve the command.
 
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use crate::backend::BoxFuture;
 use crate::judge_threads::JudgeThreads;
 use crate::plan::Plan;
 use crate::redact::Redactor;
-use crate::request::Script;
+use crate::request::GivenCommand;
 
 /// A plan that may run.
 ///
@@ -182,10 +182,8 @@ pub struct Refusal {
     pub reason: String,
     /// Findings of the guard.
     pub verdict: Verdict,
-    /// Script before rewriting: the one that a user would approve.
-    pub script: Script,
-    /// Working directory before rewriting.
-    pub directory: PathBuf,
+    /// The command that a user would approve.
+    pub given: GivenCommand,
     /// Answer of the approver.
     pub approval: Approval,
     /// Redactor for texts about the command.
@@ -220,8 +218,7 @@ pub(crate) async fn check(
     }
     let reason = reason(&verdict);
     let redactor = plan.redactor();
-    let (script, directory) = (plan.given_script().clone(), plan.given_directory().to_path_buf());
-    Err(Refusal { reason, verdict, script, directory, approval, redactor })
+    Err(Refusal { reason, verdict, given: plan.given_command(), approval, redactor })
 }
 
 /// Notices about a command that runs although the guard has found something.

@@ -78,6 +78,11 @@ impl Connection {
         bytes
     }
 
+    /// True if both sides speak this version, or a later one. Known once the keeper has sent something.
+    pub(crate) fn speaks(&self, version: u32) -> bool {
+        Hello::OURS.common(self.keeper).is_some_and(|common| common >= version)
+    }
+
     /// Newest version that the keeper speaks, if the two share none. Known once the keeper has sent something.
     pub(crate) fn foreign_version(&self) -> Option<u32> {
         if Hello::OURS.common(self.keeper).is_some() { None } else { Some(self.keeper.version) }

@@ -24,7 +24,7 @@ use crate::command_log::{CommandLog, CommandText, Fate, LogEntry};
 use crate::jobs::TerminalError;
 use crate::jobs::{ControlError, JobRecord, JobStore, SendError};
 use crate::redact::Redactor;
-use crate::request::Script;
+use crate::request::{GivenCommand, Script};
 
 /// Input for a running job. Nothing is added to it: a line ends only with its own newline, or an `Enter` key.
 #[derive(Debug, Clone, Default)]
@@ -185,8 +185,7 @@ impl JobInputs {
             let refusal = Refusal {
                 reason: reason(&verdict),
                 verdict: verdict.clone(),
-                script,
-                directory: input.directory.to_path_buf(),
+                given: GivenCommand::new(script, input.directory.to_path_buf()),
                 approval: Approval::NotAsked,
                 redactor: self.redactor.clone(),
             };

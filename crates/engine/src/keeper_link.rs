@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bashful_keeper::protocol::{Order, PipeHandover, Report};
+use bashful_keeper::protocol::{KNOWS_LIFETIMES, Order, PipeHandover, Report};
 use bashful_keeper::{Exit, StopReason};
 use bashful_sys::signal::Signal;
 use bashful_sys::{Errno, pidfd, wait};
@@ -200,14 +200,16 @@ impl KeeperLink {
 
     async fn hand_over_to_keeper(
         &mut self,
-        Handover { job, kind, leftovers, outputs }: Handover<'_>,
+        Handover { job, kind, leftovers, outputs, lifetime }: Handover<'_>,
     ) -> Result<(), NotSent> {
         let mut order = job.order(kind, leftovers);
         order.pipes = outputs.iter().map(pipe_handover).collect();
         let mut descriptors = vec![job.alive.as_fd()];
         descriptors.extend(outputs.iter().flat_map(descriptors_of));
         // A keeper that cannot be reached is gone, and does not answer either.
-        let _ = self.connection.send(&[&Order::Record(order)], &descriptors).await;
+        let (longer, record) = (lifetime.map(|longer| Order::Lifetime(Some(longer.0))), Order::Record(order));
+        let orders: Vec<&Order> = longer.iter().chain([&record]).collect();
+        let _ = self.connection.send(&orders, &descriptors).await;
         self.wait_until_recorded().await
     }
 
@@ -280,6 +282,10 @@ impl Link for KeeperLink {
 
     fn can_hand_over(&self) -> Result<(), NotSent> {
         Ok(())
+    }
+
+    fn changes_lifetimes(&self) -> bool {
+        self.connection.speaks(KNOWS_LIFETIMES)
     }
 
     fn hand_over<'a>(&'a mut self, handover: Handover<'a>) -> BoxFuture<'a, Result<(), NotSent>> {

@@ -140,7 +140,9 @@ pub use questions::{OpenQuestion, PersonPresence, Questions};
 pub use redact::{Redacted, Redactor, error_chain};
 pub use registry::{ListRegistryError, RegisteredCommand, Registry, StopRegisteredError};
 pub use reply_limit::ReplyLimit;
-pub use request::{Given, Input, LONGEST_SCRIPT, Lines, Request, Script, ScriptError, Streams, TerminalRequest};
+pub use request::{
+    Given, GivenCommand, Input, LONGEST_SCRIPT, Lines, Request, Script, ScriptError, Streams, TerminalRequest,
+};
 pub use rewrite::{
     ArtifactUrls, JobUrls, LocalUrls, RewriteError, RewriteFor, RewriteKind, Rewriting, Rewritten, Scheme, SkillUrls,
     UrlError, UrlFile,

@@ -17,6 +17,7 @@ use crate::backend::BoxFuture;
 use crate::jobs::{JobKind, NewJob};
 use crate::outcome::Leftover;
 use crate::running::NotSent;
+use crate::units::Lifetime;
 
 /// Control of one running command.
 ///
@@ -46,6 +47,11 @@ pub trait Link: Send + fmt::Debug {
     /// Checks if the command can become a job, before any record is written.
     fn can_hand_over(&self) -> Result<(), NotSent> {
         Err(NotSent::Unsupported)
+    }
+
+    /// True if a hand-over can change the lifetime of the command.
+    fn changes_lifetimes(&self) -> bool {
+        false
     }
 
     /// Makes the command a job: the supervisor writes the record and reads the outputs from now on. After an error,
@@ -121,6 +127,9 @@ pub struct Handover<'a> {
     pub leftovers: LeftoverPolicy,
     /// Outputs to read; standard error comes last.
     pub outputs: Vec<OutputHandover<'a>>,
+    /// New lifetime of the command, from now on; none if it keeps its own. Only for a link that
+    /// [changes lifetimes](Link::changes_lifetimes).
+    pub lifetime: Option<Lifetime>,
 }
 
 /// An output that the supervisor reads from now on.

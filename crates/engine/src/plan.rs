@@ -14,7 +14,7 @@ use crate::capture::Cleaning;
 use crate::environment::{EnvError, Environment};
 use crate::output_redactor::OutputRedactor;
 use crate::redact::Redactor;
-use crate::request::{Given, Input, Lines, Request, Script, Streams};
+use crate::request::{Given, GivenCommand, Input, Lines, Request, Script, Streams};
 use crate::sessions::InSession;
 use crate::snapshot::{self, Current, Snapshot};
 use crate::units::ByteSize;
@@ -37,10 +37,14 @@ pub struct Plan {
     pub environment: Environment,
     /// Names of the variables that the request itself sets, for the guard.
     pub own_variables: Vec<String>,
+    /// [`Request::dialect`].
+    pub dialect: Option<&'static str>,
     /// False if the backend adds variables that nobody here knows.
     pub environment_is_whole: bool,
     /// Time after which the command is stopped.
     pub lifetime: Lifetime,
+    /// Time after which the command is stopped if it becomes a job; its own lifetime if none.
+    pub job_lifetime: Option<Lifetime>,
     /// Time between `SIGTERM` and `SIGKILL` when it is stopped.
     pub grace: Grace,
     /// One pipe for both streams, or two.
@@ -170,8 +174,10 @@ impl Plan {
             directory,
             environment,
             environment_is_whole,
+            dialect: request.dialect,
             own_variables: request.env.iter().map(|(name, _)| name.clone()).collect(),
             lifetime: request.lifetime.unwrap_or(options.lifetime),
+            job_lifetime: request.job_lifetime,
             grace: options.grace,
             streams: request.streams,
             input: request.input,
@@ -202,6 +208,19 @@ impl Plan {
                 Some(InSession { name, moves_to, apart: request.apart, variables, shell_environment, place });
         }
         Ok(plan)
+    }
+
+    /// The command as the caller gave it, before rewriting.
+    pub fn given_command(&self) -> GivenCommand {
+        let own_variables = self.given.as_ref().map_or(&self.own_variables, |given| &given.variables);
+        let value = |name: &String| Some((name.clone(), self.environment.variables.get(OsStr::new(name))?.clone()));
+        GivenCommand {
+            script: self.given_script().clone(),
+            directory: self.given_directory().to_path_buf(),
+            variables: own_variables.iter().filter_map(value).collect(),
+            session: self.session.as_ref().map(|session| session.name.to_string()),
+            dialect: self.dialect.map(str::to_owned),
+        }
     }
 
     /// The script as the caller gave it, before rewriting.

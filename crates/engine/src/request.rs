@@ -1,6 +1,8 @@
 //! Requests: commands as callers give them, before anything is decided.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::fmt;
 use std::num::NonZeroU64;
 use std::path::PathBuf;
 
@@ -29,6 +31,11 @@ pub struct Request {
     pub env: Vec<(String, OsString)>,
     /// Time after which the command is stopped; the engine's own lifetime if none.
     pub lifetime: Option<Lifetime>,
+    /// Lifetime of a command that becomes a job because its caller's patience is over; its own lifetime if none.
+    pub job_lifetime: Option<Lifetime>,
+    /// Name of the dialect in which a tool asks; none if a person does, or for the usual one. What a user allows in one dialect
+    /// holds in no other.
+    pub dialect: Option<&'static str>,
     /// One pipe for both streams, or two.
     pub streams: Streams,
     /// Source of standard input. Only a job can have an open one.
@@ -57,6 +64,39 @@ pub struct Given {
     pub script: Script,
     /// Working directory before rewriting; none if it is the same.
     pub directory: Option<PathBuf>,
+    /// Names of the variables that the call sets. Rewriting may set one more.
+    pub variables: Vec<String>,
+}
+
+/// A command with everything that decides what its script does. An allowance of a user holds for exactly this.
+#[derive(Clone, PartialEq, Eq)]
+pub struct GivenCommand {
+    /// Script before rewriting.
+    pub script: Script,
+    /// Working directory before rewriting.
+    pub directory: PathBuf,
+    /// Variables that the call sets.
+    pub variables: BTreeMap<String, OsString>,
+    /// The persistent shell that it runs in, with variables and functions of its own.
+    pub session: Option<String>,
+    /// [`Request::dialect`].
+    pub dialect: Option<String>,
+}
+
+impl GivenCommand {
+    /// A command of a new shell, which sets no variable.
+    pub fn new(script: Script, directory: PathBuf) -> Self {
+        Self { script, directory, variables: BTreeMap::new(), session: None, dialect: None }
+    }
+}
+
+/// Without the values of variables, which may be secret.
+impl fmt::Debug for GivenCommand {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { script, directory, variables, session, dialect } = self;
+        let names: Vec<_> = variables.keys().collect();
+        out.debug_tuple("GivenCommand").field(&(script, directory, names, session, dialect)).finish()
+    }
 }
 
 /// Limit on the lines of an output that are shown. The artifact has all of them.
@@ -165,6 +205,8 @@ impl Request {
             starts_in: None,
             env: Vec::new(),
             lifetime: None,
+            job_lifetime: None,
+            dialect: None,
             streams: Streams::default(),
             input: Input::default(),
             window: None,

@@ -62,6 +62,7 @@ impl<'a> ShellKey<'a> {
             // A waiting shell gets these with its command.
             script: _,
             lifetime: _,
+            job_lifetime: _,
             session: _,
             // A command with input gets a new shell.
             input: _,
@@ -76,6 +77,7 @@ impl<'a> ShellKey<'a> {
             enough: _,
             cleaning: _,
             own_variables: _,
+            dialect: _,
             environment_is_whole: _,
         } = plan;
         Self {

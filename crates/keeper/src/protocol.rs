@@ -22,7 +22,7 @@ use bashful_sys::spawn::Step;
 use crate::{End, StopReason};
 
 pub use fields::{Garbled, Inbox};
-pub use hello::{Hello, VERSION};
+pub use hello::{Hello, KNOWS_LIFETIMES, VERSION};
 
 /// File with the output of a job, in the job's directory.
 pub const OUTPUT: &str = "output";
@@ -100,6 +100,9 @@ pub enum Order {
         /// The number of rows.
         rows: u16,
     },
+    /// Stop the command after this time, counted from now, instead of the time in [`Begin`]. None if it has no end. Only peers of
+    /// [`KNOWS_LIFETIMES`] and later get it.
+    Lifetime(Option<Duration>),
 }
 
 /// The terminal of a command. Its inside end is the command's standard input, output and error.

@@ -95,6 +95,13 @@ impl StopMachine {
         matches!(self.phase, Phase::Killed { .. }) && self.passes.as_mut().is_some_and(|passes| passes.give_up(now))
     }
 
+    /// Changes the end of the lifetime of a command that nobody stops.
+    pub(crate) fn set_lifetime(&mut self, until: Option<Instant>) {
+        if matches!(self.phase, Phase::Running { .. }) {
+            self.phase = Phase::Running { until };
+        }
+    }
+
     /// Returns to [`Phase::Running`] for the processes that a shell left behind, with this end of their lifetime.
     pub(crate) fn watch_leftovers(&mut self, until: Option<Instant>) {
         self.phase = Phase::Running { until };

@@ -177,6 +177,15 @@ pub(crate) struct AllowArgs {
     /// The directory that it will run in.
     #[arg(short = 'C', long, value_name = "DIR")]
     pub(crate) cwd: Option<PathBuf>,
+    /// Set a variable, as the call does; repeatable.
+    #[arg(short, long = "env", value_name = "NAME=VALUE")]
+    pub(crate) env: Vec<OsString>,
+    /// The persistent shell that it will run in.
+    #[arg(short, long, value_name = "NAME")]
+    pub(crate) session: Option<SessionName>,
+    /// The dialect of the tool that will run it: native, plain or pi.
+    #[arg(long, value_name = "DIALECT", default_value_t, value_parser = dialects(), hide_possible_values = true)]
+    pub(crate) dialect: Dialect,
     /// Minutes until the approval expires.
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u8).range(1..=60))]
     pub(crate) minutes: u8,

@@ -15,8 +15,8 @@ use std::io::{IsTerminal, Write};
 use std::path::Path;
 use std::time::SystemTime;
 
-use bashful_dialect::{Allowable, how_to_allow, visible_lines};
-use bashful_engine::{Level, Verdict};
+use bashful_dialect::{how_to_allow, visible_lines};
+use bashful_engine::{GivenCommand, Level, Script, Verdict};
 use clap::{Subcommand, ValueEnum};
 use serde_json::{Value, json};
 
@@ -218,17 +218,16 @@ fn judge(agent: Agent, call: &ShellCall, file: Option<&Path>) -> Option<HookRepl
         }
     };
     let verdict = guard.judge(&call.script, &guard::prelude(call.directory.as_deref(), &around));
+    let given = call.directory.clone().zip(Script::new(call.script.as_str()).ok());
+    let given = given.map(|(directory, script)| GivenCommand::new(script, directory));
     let allowed = verdict.refuses()
         && guard::allowances(&around)
-            .zip(call.directory.as_ref())
-            .is_some_and(|(allowances, directory)| allowances.use_up(&call.script, directory, SystemTime::now()));
+            .zip(given.as_ref())
+            .is_some_and(|(allowances, given)| allowances.use_up(given, SystemTime::now()));
     if allowed {
         return None;
     }
-    let how_to_allow = || {
-        let refused = Allowable { script: call.script.as_bytes(), directory: call.directory.as_deref()? };
-        Some(how_to_allow(&refused, &setup::redactor(&settings, &around).ok()?))
-    };
+    let how_to_allow = || Some(how_to_allow(given.as_ref()?, &setup::redactor(&settings, &around).ok()?));
     let answer = worst(&verdict)?;
     Some(HookReply { how_to_allow: if answer.level == Level::Ask { how_to_allow() } else { None }, ..answer })
 }

@@ -336,6 +336,20 @@ fn a_call_that_takes_too_long_is_answered_with_a_job() {
 }
 
 #[test]
+fn a_call_that_became_a_job_has_the_lifetime_of_a_job_unless_it_named_one() {
+    let home = home();
+    let mut server = Server::greeted(&home, &[], &[("BASHFUL_MCP_PATIENCE_SECONDS", "1")]);
+    for (id, timeout, lifetime) in [(1, Value::Null, 86_400_000), (2, json!(20), 20_000)] {
+        server.call("bash", &json!({ "command": WAITS, "timeout": timeout }));
+        let shown = server.call("job", &json!({ "action": "show", "ids": [id] }));
+        assert_eq!(shown["_meta"]["bashful/facts"]["jobs"][0]["lifetime_ms"], lifetime, "{shown}");
+    }
+    std::fs::write(home.path().join("go"), "").expect("they may go on");
+    server.call("job", &json!({ "action": "wait", "ids": [1, 2] }));
+    ends_well(server, &home);
+}
+
+#[test]
 fn who_gave_a_token_is_told_how_far_it_has_come() {
     let home = home();
     let mut server = Server::greeted(&home, &[], &[]);

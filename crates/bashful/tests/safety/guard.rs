@@ -4,7 +4,7 @@ use std::io::Write;
 use std::process::{Output, Stdio};
 
 use bashful_testkit::{Home, Terminal, eventually};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::BASHFUL;
 
@@ -23,7 +23,7 @@ fn with(home: &Home, args: &[&str], input: &str, variables: &[(&str, &str)]) -> 
 }
 
 #[track_caller]
-fn json(output: &Output) -> Value {
+fn parsed(output: &Output) -> Value {
     serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}"))
 }
 
@@ -46,9 +46,9 @@ fn what_the_guard_refuses_does_not_run() {
         (String::new(), format!("{PUSH}{}", how_to_allow(&home, script)), Some(125))
     );
     assert!(!home.path().join("was-here").exists());
-    let facts = json(&home.run(&["run", "--json", "x=rm; $x -rf /"]));
+    let facts = parsed(&home.run(&["run", "--json", "x=rm; $x -rf /"]));
     assert_eq!((&facts["status"], &facts["findings"][0]["rule"]), (&"refused".into(), &"rm/critical".into()));
-    assert_eq!(facts["findings"][0]["chain"], serde_json::json!(["x=rm", "$x -rf /", "rm -rf /"]));
+    assert_eq!(facts["findings"][0]["chain"], json!(["x=rm", "$x -rf /", "rm -rf /"]));
     let background = home.run(&["run", "--mode", "background", "git push -f"]);
     let said = format!("{PUSH}{}", how_to_allow(&home, "git push -f"));
     assert_eq!((text(&background.stderr), background.status.code()), (said, Some(125)));
@@ -70,7 +70,7 @@ fn a_refusal_comes_with_the_line_that_would_allow_it_as_it_was_given() {
             &["check"],
         ] {
             let Output { stdout, stderr, .. } = with(&home, &[args, &[script]].concat(), "", levels);
-            let said = text(&stdout) + &text(&stderr);
+            let said = (text(&stdout) + &text(&stderr)).replace(" --dialect pi '", " '");
             assert_eq!(said.matches(line.trim_end()).count(), 1, "{args:?}: {said}");
         }
     }
@@ -78,12 +78,12 @@ fn a_refusal_comes_with_the_line_that_would_allow_it_as_it_was_given() {
     let reply = text(&home.run(&["run", "--dialect", "native", script]).stdout);
     assert!(!reply.contains("bashful allow"), "{reply}");
     let line = line.rsplit_once(": ").expect("a line").1.trim_end().to_owned();
-    assert_eq!(json(&home.run(&["run", "--json", script]))["allow"], *line);
-    assert_eq!(json(&home.run(&["check", "--json", script]))["allow"], *line);
+    assert_eq!(parsed(&home.run(&["run", "--json", script]))["allow"], *line);
+    assert_eq!(parsed(&home.run(&["check", "--json", script]))["allow"], *line);
     // Without a refusal there is nothing to allow.
     let off = [("BASHFUL_GUARD_ENABLED", "false")];
     assert!(!text(&with(&home, &["check", script], "", &off).stdout).contains("bashful allow"));
-    assert_eq!(json(&home.run(&["check", "--json", "ls"])).get("allow"), None);
+    assert_eq!(parsed(&home.run(&["check", "--json", "ls"])).get("allow"), None);
 }
 
 #[test]
@@ -120,9 +120,9 @@ fn check_says_what_was_found_and_where() {
         )
     );
     let unclear = home.run(&["check", "--json", "echo 'open"]);
-    assert_eq!((unclear.status.code(), &json(&unclear)["understood"]), (Some(2), &false.into()));
+    assert_eq!((unclear.status.code(), &parsed(&unclear)["understood"]), (Some(2), &false.into()));
     let warned = home.run(&["check", "--json", "git push origin :x"]);
-    assert_eq!((warned.status.code(), &json(&warned)["verdict"]), (Some(0), &"warn".into()));
+    assert_eq!((warned.status.code(), &parsed(&warned)["verdict"]), (Some(0), &"warn".into()));
 }
 
 #[test]
@@ -212,8 +212,8 @@ fn lines_for_a_shell_are_judged_behind_those_before_them_and_logged() {
         .map(|entry| (&entry["command"], &entry["status"], &entry["job"]))
         .collect();
     assert_eq!(
-        serde_json::json!(lines),
-        serde_json::json!([
+        json!(lines),
+        json!([
             ["x=git", "sent", 1],
             ["$x push -f", "refused", 1],
             ["echo fine", "sent", 1],
@@ -247,7 +247,7 @@ fn check_says_that_there_is_no_such_directory_as_run_does() {
 fn explain_shows_the_verdict() {
     let home = Home::new(BASHFUL);
     assert!(text(&home.run(&["explain", "ls"]).stdout).starts_with("guard:       passes\n"));
-    assert_eq!(json(&home.run(&["explain", "--json", "git add ."]))["guard"]["verdict"], "deny");
+    assert_eq!(parsed(&home.run(&["explain", "--json", "git add ."]))["guard"]["verdict"], "deny");
 }
 
 #[test]
@@ -301,18 +301,42 @@ fn what_the_user_has_allowed_runs_once() {
     let home = Home::new(BASHFUL);
     let script = "echo ran; [ -e / ] || git push -f";
     let directory = home.path().canonicalize().expect("a directory");
-    allow(&home, script, &directory);
+    allow(&home, &json!({ "script": script, "directory": directory }));
     assert_eq!(text(&home.run(&["run", script]).stdout), "ran\n");
     assert_eq!(home.run(&["run", script]).status.code(), Some(125), "once");
 }
 
-/// Notes that a script may run once, as `bashful allow` leaves it; until far in the future.
-fn allow(home: &Home, script: &str, directory: &std::path::Path) {
+/// Notes that a command may run once, as `bashful allow` leaves it; until far in the future.
+fn allow(home: &Home, command: &Value) {
     let allowed = home.state().join("allowed");
     bashful_engine::make_directory(&allowed).expect("a directory");
-    let note =
-        serde_json::json!({ "version": 1, "script": script, "directory": directory, "until": 4_000_000_000_u64 });
+    let mut note = json!({ "version": 2, "until": 4_000_000_000_u64 });
+    for (name, value) in command.as_object().expect("fields") {
+        note[name] = value.clone();
+    }
     std::fs::write(allowed.join("1.json"), note.to_string()).expect("written");
+}
+
+#[test]
+fn a_command_that_was_allowed_does_not_run_with_other_variables_in_another_shell_or_dialect() {
+    let home = Home::new(BASHFUL);
+    let script = "echo ran; [ -e / ] || rm -rf \"$X\"/etc";
+    let line = |args: &[&str]| text(&home.run(&[args, &[script]].concat()).stderr);
+    let advice = format!("bashful allow --cwd {} --env 'X=' --session s '", home.path().display());
+    assert!(line(&["run", "--env", "X=", "--session", "s"]).contains(&advice));
+    let allowed = json!({ "script": script, "directory": home.path(), "variables": { "X": "" } });
+    allow(&home, &allowed);
+    for args in [
+        &["run"][..],
+        &["run", "--env", "X=/"],
+        &["run", "--env", "X=", "--env", "Y="],
+        &["run", "--env", "X=", "--session", "s"],
+        &["run", "--env", "X=", "--dialect", "pi"],
+    ] {
+        let refused = home.run(&[args, &[script]].concat());
+        assert_eq!((text(&refused.stdout).contains("ran"), refused.status.success()), (false, false), "{args:?}");
+    }
+    assert_eq!(text(&home.run(&["run", "--env", "X=", script]).stdout), "ran\n");
 }
 
 #[test]
@@ -320,27 +344,32 @@ fn what_was_allowed_runs_as_it_was_given_whatever_becomes_of_it() {
     let home = Home::new(BASHFUL);
     std::fs::create_dir(home.path().join("d")).expect("a directory");
     let script = "cd d && { echo ran; [ -e / ] || git push -f; } | tail -5";
-    for args in [
-        &["run"][..],
-        &["run", "--session", "s"],
-        &["run", "--dialect", "native"],
-        &["run", "--dialect", "native", "--session", "t"],
-        &["run", "--dialect", "pi"],
+    let with = |more: Value| {
+        let mut command = json!({ "script": script, "directory": home.path() });
+        more.as_object().expect("fields").iter().for_each(|(name, value)| command[name] = value.clone());
+        allow(&home, &command);
+    };
+    for (args, more) in [
+        (&["run"][..], json!({})),
+        (&["run", "--session", "s"], json!({ "session": "s" })),
+        (&["run", "--dialect", "native"], json!({})),
+        (&["run", "--dialect", "native", "--session", "t"], json!({ "session": "t" })),
+        (&["run", "--dialect", "pi"], json!({ "dialect": "pi" })),
     ] {
-        allow(&home, script, home.path());
+        with(more);
         let line = [args, &[script]].concat();
         let first = home.run(&line);
         assert!(first.status.success() && text(&first.stdout).starts_with("ran\n"), "{args:?}: {first:?}");
         assert_eq!(home.run(&line).status.code(), Some(125), "{args:?}: once");
     }
     for args in [&["run", "--mode", "background"][..], &["run", "--dialect", "native", "--mode", "background"]] {
-        allow(&home, script, home.path());
+        with(json!({}));
         let line = [args, &[script]].concat();
         assert!(home.run(&line).status.success(), "{args:?}");
         assert_eq!(home.run(&line).status.code(), Some(125), "{args:?}: once");
     }
     // The allowance names these words, not others with the same effect.
-    allow(&home, script, home.path());
+    with(json!({}));
     let others = "cd d && { echo ran; [ -e / ] || git push -f; } | tail -6";
     assert_eq!(home.run(&["run", others]).status.code(), Some(125));
     home.run(&["sessions", "end", "--all"]);
@@ -355,7 +384,7 @@ fn the_interceptor_points_to_a_tool_that_is_there() {
     let said = text(&output.stderr);
     assert!(said.starts_with("Blocked: Use the `read` tool"), "{said}");
     assert!(said.ends_with("Original command: cd / && cat etc/hostname\n"), "{said}");
-    let facts = json(&with(&home, &["run", "--json", "cat x"], "", &on));
+    let facts = parsed(&with(&home, &["run", "--json", "cat x"], "", &on));
     assert_eq!((&facts["status"], &facts["suggested_tool"]), (&"refused".into(), &"read".into()));
     assert_eq!(text(&with(&home, &["run", "echo x | cat"], "", &on).stdout), "x\n");
     let off = with(&home, &["run", "cat /dev/null"], "", &on[1..]);
@@ -443,9 +472,10 @@ fn a_person_allows_a_command_that_ends_in_head_for_a_session_and_for_a_job() {
     let home = Home::new(BASHFUL);
     // The limit on lines is taken off a reply, and not off a job or a session.
     let script = "{ echo ran; [ -e / ] || git push -f; } | head -5";
-    let allow = format!("{BASHFUL} allow '{script}'");
-    let line =
-        format!("{allow}; {BASHFUL} run --session s '{script}'; {allow}; {BASHFUL} run --mode background '{script}'");
+    let allow = format!("{BASHFUL} allow");
+    let line = format!(
+        "{allow} -s s '{script}'; {BASHFUL} run -s s '{script}'; {allow} '{script}'; {BASHFUL} run -b '{script}'"
+    );
     let terminal = Terminal::run(&home, &format!("{line}; {BASHFUL} sessions end s; echo ended; read"));
     terminal.shows("[y/N]");
     terminal.types(&["y", "Enter"]);

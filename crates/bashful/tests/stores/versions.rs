@@ -186,14 +186,14 @@ fn a_job_of_a_newer_version_is_listed_as_such_and_stopped() {
         "{table}"
     );
     let job = &json(&home, &["jobs", "list", "--json"])[0];
-    assert_eq!((&job["status"], &job["live"], &job["protocol"]), (&"unknown".into(), &true.into(), &2.into()));
+    assert_eq!((&job["status"], &job["live"], &job["protocol"]), (&"unknown".into(), &true.into(), &9.into()));
     let (shown, notes, _) = run(&home, &["jobs", "show", "1"]);
     assert_eq!(shown, "begun\n");
-    assert!(notes.contains("started by a newer bashful (protocol version 2, this one speaks up to 1)"), "{notes}");
+    assert!(notes.contains("started by a newer bashful (protocol version 9, this one speaks up to 2)"), "{notes}");
     std::fs::write(home.state().join("jobs/1/input"), "").expect("a file in place of a pipe");
     let (_, refused, code) = run(&home, &["jobs", "send", "--eof", "1"]);
     assert!(
-        refused.contains("newer bashful (protocol version 2") && refused.contains("bashful jobs kill 1"),
+        refused.contains("newer bashful (protocol version 9") && refused.contains("bashful jobs kill 1"),
         "{refused}"
     );
     assert_eq!(code, Some(125));
@@ -242,12 +242,12 @@ fn a_session_of_a_newer_version_is_not_used_but_ended() {
     let keeper = OtherKeeper::of_session(&home, &place, "newer");
     let (stdout, refused, code) = run(&home, &["run", "--session", "s", "echo ran"]);
     assert_eq!((stdout.as_str(), code), ("", Some(125)));
-    assert!(refused.contains("session \"s\" belongs to a newer bashful (protocol version 2"), "{refused}");
+    assert!(refused.contains("session \"s\" belongs to a newer bashful (protocol version 9"), "{refused}");
     assert!(refused.contains("nothing was run"), "{refused}");
     let (_, listed, _) = run(&home, &["sessions", "list"]);
-    assert!(listed.contains("[session \"s\" belongs to a newer bashful (protocol version 2)"), "{listed}");
+    assert!(listed.contains("[session \"s\" belongs to a newer bashful (protocol version 9)"), "{listed}");
     let facts = &json(&home, &["sessions", "list", "--json"])[0];
-    assert_eq!((&facts["name"], &facts["protocol"]), (&"s".into(), &2.into()));
+    assert_eq!((&facts["name"], &facts["protocol"]), (&"s".into(), &9.into()));
     check(&home, &["sessions", "end", "s"], "", "[session \"s\" ended]\n", 0);
     keeper.wait();
     let nothing = format!("[no sessions in {}]\n", sessions.display());

@@ -142,6 +142,7 @@ pub(crate) fn bash(args: BashCall, limits: &Limits) -> Result<Call, ArgumentErro
     let has_usual_lifetime = args.timeout.is_none();
     let clamped = args.timeout.map(|asked| clamp_timeout(asked, most));
     request.lifetime = Some(clamped.as_ref().map_or(usual, |clamped| clamped.lifetime));
+    request.job_lifetime = has_usual_lifetime.then(|| limits.background.max(usual));
     notices.extend(clamped.and_then(|clamped| clamped.notice));
     request.workdir = args.cwd;
     request.env = args.env;

@@ -194,7 +194,8 @@ impl Rewritten {
     /// Replaces the script, and remembers the given one.
     fn replace_script(&mut self, script: Script) {
         let before = std::mem::replace(&mut self.request.script, script);
-        self.request.given.get_or_insert(Given { script: before, directory: None });
+        let variables = || self.request.env.iter().map(|(name, _)| name.clone()).collect();
+        self.request.given.get_or_insert_with(|| Given { script: before, directory: None, variables: variables() });
     }
 
     fn replace_urls(&mut self, rewriting: &Rewriting) -> Result<(), RewriteError> {

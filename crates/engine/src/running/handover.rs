@@ -22,6 +22,7 @@ use crate::link::{Handover, OutputHandover};
 use crate::outcome::{LeftBehind, Output};
 use crate::redact::Redactor;
 use crate::sessions::SessionName;
+use crate::units::Lifetime;
 
 /// A command that has become a job.
 #[derive(Debug)]
@@ -111,19 +112,20 @@ impl Run {
         let plan = self.checked.plan();
         let place = |stream: &Stream| stream.capture.file().map(|file| file.path.to_path_buf());
         let redactor = Redactor::new(Arc::clone(&self.mask));
+        let longer = plan.job_lifetime.filter(|_| kind == JobKind::Outlasted && self.link.changes_lifetimes());
         let asked = NewJobRecord {
             kind,
             script: redactor.redact(String::from_utf8_lossy(plan.script.as_bytes())),
             directory: redactor.redact(plan.directory.to_string_lossy()),
             owner: plan.owner.as_deref(),
-            lifetime: plan.lifetime,
+            lifetime: longer.unwrap_or(plan.lifetime),
             output: self.streams.first().and_then(place),
             stderr: self.streams.get(1).map(|stream| place(stream).map_or(StderrFile::Own, StderrFile::At)),
             input: false,
             terminal: plan.streams.terminal().is_some(),
         };
         let job = store.create(asked, limit)?;
-        if let Err(why) = self.hand_over(&job, kind).await {
+        if let Err(why) = self.hand_over(&job, kind, longer).await {
             store.discard(job);
             return Err(why);
         }
@@ -140,7 +142,7 @@ impl Run {
     }
 
     /// Hands the job and the pipes to the keeper, which writes the job's status.
-    async fn hand_over(&mut self, job: &NewJob, kind: JobKind) -> Result<(), NotSent> {
+    async fn hand_over(&mut self, job: &NewJob, kind: JobKind, lifetime: Option<Lifetime>) -> Result<(), NotSent> {
         let null_file = null_file().map_err(NotSent::Keeper)?;
         let names = [OUTPUT, STDERR];
         let own: Vec<_> =
@@ -156,7 +158,7 @@ impl Run {
             outputs.push(output_handover(stream, place, &null_file));
         }
         let leftovers = self.checked.plan().leftovers;
-        self.link.hand_over(Handover { job, kind, leftovers, outputs }).await
+        self.link.hand_over(Handover { job, kind, leftovers, outputs, lifetime }).await
     }
 
     /// Hands the pipes to the keeper without a job, so that processes that write neither block nor get `SIGPIPE`.

@@ -91,6 +91,10 @@ impl Order {
                 put_number(out, (*rows).into());
             }
             Self::EndWithClient => out.push(19),
+            Self::Lifetime(lifetime) => {
+                out.push(20);
+                put_optional(out, lifetime.map(nanoseconds));
+            }
         });
     }
 
@@ -157,6 +161,7 @@ impl Order {
             17 => Self::AskTerminal { answers: from.byte()? == 1 },
             18 => Self::Resize { columns: from.u16()?, rows: from.u16()? },
             19 => Self::EndWithClient,
+            20 => Self::Lifetime(from.optional()?.map(Duration::from_nanos)),
             _ => return Err(Garbled),
         };
         from.end()?;

@@ -16,7 +16,10 @@ use super::{Order, Report};
 use crate::StopReason;
 
 /// Newest version that this program speaks.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
+
+/// First version with [`Order::Lifetime`].
+pub const KNOWS_LIFETIMES: u32 = 2;
 
 /// Oldest version that this program speaks: that of bashful 0.1.
 const OLDEST: u32 = 0;

@@ -8,6 +8,7 @@ use bashful_sys::signal::Signal;
 
 use super::Session;
 use crate::protocol::{Order, Report, SessionCommand};
+use crate::start::deadline_after;
 use crate::{Event, StopReason};
 
 /// Pause between two checks for a removed socket without an inotify watch.
@@ -108,6 +109,7 @@ impl Session {
             match order {
                 Order::Stop(why) => events.push(Event::StopAsked(why)),
                 Order::Signal(number) => self.tree.signal(number),
+                Order::Lifetime(lifetime) => running.stopping.set_lifetime(deadline_after(lifetime)),
                 Order::Record(order) => self.job_order = Some(order),
                 _ => {}
             }

@@ -13,6 +13,7 @@ use crate::protocol::{Order, Report};
 use crate::pump::Pumped;
 use crate::record::Record;
 use crate::session::Driver;
+use crate::start::deadline_after;
 use crate::terminal::{HostTerminal, TerminalEnds};
 use crate::{Event, StopReason};
 
@@ -171,6 +172,7 @@ impl CommandWatch {
                     self.link.send(&Report::Recorded { errno });
                 }
                 Order::Signal(number) => self.tree.signal(number),
+                Order::Lifetime(lifetime) => self.stopping.set_lifetime(deadline_after(lifetime)),
                 Order::Resize { columns, rows } => self.resize(columns, rows),
                 Order::HostTerminalRestored => {
                     self.host_terminal.iter_mut().for_each(HostTerminal::leave_alone);

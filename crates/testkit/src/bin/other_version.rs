@@ -7,7 +7,7 @@
 //! The program prints `ready` when it listens, and `heard NAME` for each order. On its standard input, `write TEXT`
 //! adds a line to the output of the job, and `end` ends the job.
 //!
-//! Without arguments it is a keeper of version 2 that an engine has started: its socket is its standard input.
+//! Without arguments it is a keeper of version 9 that an engine has started: its socket is its standard input.
 #![expect(clippy::print_stdout, reason = "saying things is its job")]
 
 use std::collections::HashMap;

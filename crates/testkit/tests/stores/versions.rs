@@ -13,11 +13,11 @@ use tokio::time::timeout;
 
 use crate::PUPPET;
 
-/// A hello of a program that speaks version 2 and nothing older.
-const NEWER_HELLO: &[u8] = &[9, 0, 0, 0, 0, 2, 0, 0, 0, 2, 0, 0, 0];
+/// A hello of a program that speaks version 9 and nothing older.
+const NEWER_HELLO: &[u8] = &[9, 0, 0, 0, 0, 9, 0, 0, 0, 9, 0, 0, 0];
 
 /// Our own hello.
-const HELLO: &[u8] = &[9, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0];
+const HELLO: &[u8] = &[9, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0];
 
 const STOP: &[u8] = &[2, 0, 0, 0, 3, 2];
 /// `SIGCONT`, which does nothing to those who run.
@@ -134,9 +134,9 @@ async fn a_keeper_program_of_another_version_is_named_as_the_reason() {
     let engine = place.engine();
     let failed = timeout(WIDE, engine.run(request("echo ran"))).await.expect("it comes back").expect_err("it fails");
     let RunError::Start(StartError::KeeperVersion { protocol }) = &failed else { panic!("{failed:?}") };
-    assert_eq!(*protocol, 2);
+    assert_eq!(*protocol, 9);
     let text = failed.to_string();
-    assert!(text.contains("speaks protocol version 2, this program up to 1"), "{text}");
+    assert!(text.contains("speaks protocol version 9, this program up to 2"), "{text}");
 }
 
 #[test]
@@ -146,7 +146,7 @@ fn the_bytes_here_are_those_of_the_protocol() {
         encode(&mut bytes);
         bytes
     };
-    assert_eq!((encoded(&|out| Hello::OURS.encode(out)), VERSION), (HELLO.to_vec(), 1));
+    assert_eq!((encoded(&|out| Hello::OURS.encode(out)), VERSION), (HELLO.to_vec(), 2));
     assert_eq!(encoded(&|out| Order::Stop(StopReason::Cancelled).encode(out)), STOP);
     let recorded = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/0.1/messages.txt");
     let recorded = std::fs::read_to_string(recorded).expect("it was recorded");

@@ -59,6 +59,17 @@ fn job(home: &Home, id: &str) -> Value {
     serde_json::from_slice(&home.run(&["jobs", "show", id, "--json"]).stdout).expect("JSON")
 }
 
+/// The lifetime of a command in this mode, in milliseconds. The command looks for itself in the list of running commands.
+#[track_caller]
+fn lifetime(mode: &[&str]) -> u64 {
+    let home = home();
+    let looks = format!("until {BASHFUL} ps --json | grep -o 'lifetime_ms\": [0-9]*'; do :; done");
+    let (said, code) = reply(&home, "native", &[mode, &[&looks]].concat(), &[]);
+    assert_eq!(code, Some(0), "{said}");
+    let number = said.trim_end().rsplit(' ').next().and_then(|number| number.parse().ok());
+    number.unwrap_or_else(|| panic!("no number in {said}"))
+}
+
 /// The output file of a job that has ended.
 #[track_caller]
 fn output_of_ended(home: &Home, id: &str) -> String {

@@ -6,11 +6,11 @@ use std::time::Instant;
 use bashful_testkit::{WIDE, eventually};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::{
-    BASHFUL, background, definition, diverged_repository, git, home, job, native, output_of_ended, path_with_recorder,
-    pushed, recorded, refuses, reply, tagged, text,
+    BASHFUL, background, definition, diverged_repository, git, home, job, lifetime, native, output_of_ended,
+    path_with_recorder, pushed, recorded, refuses, reply, tagged, text,
 };
 use crate::server::{Server, text as text_of};
 
@@ -59,18 +59,6 @@ fn a_combination_of_modes_cannot_be_asked_for() {
         assert!(text_of(&result).contains(said), "{result}");
     }
     assert!(!home.path().join("ran").exists());
-}
-
-/// The lifetime of a command in this mode, in milliseconds, from the job that it becomes.
-#[track_caller]
-fn lifetime(mode: &[&str]) -> Value {
-    let home = home();
-    let (said, code) = reply(&home, "native", &[mode, &["--patience", "0.1", "sleep 1000"]].concat(), &[]);
-    assert_eq!(code, Some(0), "{said}");
-    let lifetime = job(&home, "1")["lifetime_ms"].clone();
-    assert!(home.run(&["jobs", "kill", "1"]).status.success());
-    home.check_nothing_survives();
-    lifetime
 }
 
 #[test]

@@ -7,7 +7,7 @@ use bashful_testkit::{Home, Terminal, eventually};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use serde_json::json;
 
-use super::{background, definition, home, job, native, output_of_ended, reply, tagged, text};
+use super::{background, definition, home, lifetime, native, output_of_ended, reply, tagged, text};
 use crate::server::{Server, text as text_of};
 
 fn process(pid: &str) -> Pid {
@@ -44,22 +44,12 @@ fn output_over_128_kilobytes_keeps_its_first_and_last_4_kilobytes_and_says_so() 
 
 #[test]
 fn the_default_mode_has_a_timeout_of_30_seconds() {
-    check_lifetime(&["--mode", "default"], 30_000);
+    assert_eq!(lifetime(&["--mode", "default"]), 30_000);
 }
 
 #[test]
 fn the_slow_mode_has_a_timeout_of_15_minutes() {
-    check_lifetime(&["--mode", "slow"], 900_000);
-}
-
-/// The timeout of a command is in the record of the job that it becomes.
-#[track_caller]
-fn check_lifetime(mode: &[&str], milliseconds: u64) {
-    let home = home();
-    reply(&home, "native", &[mode, &["--patience", "0.1", "sleep 1000"]].concat(), &[]);
-    assert_eq!(job(&home, "1")["lifetime_ms"], milliseconds);
-    assert!(home.run(&["jobs", "kill", "1"]).status.success());
-    home.check_nothing_survives();
+    assert_eq!(lifetime(&["--mode", "slow"]), 900_000);
 }
 
 #[test]
@@ -191,7 +181,7 @@ fn the_schema_has_a_required_command_and_an_optional_mode() {
 
 #[test]
 fn without_a_mode_a_command_runs_in_the_foreground_for_up_to_30_seconds() {
-    check_lifetime(&[], 30_000);
+    assert_eq!(lifetime(&[]), 30_000);
     assert_eq!(native(&home(), "echo foreground"), "foreground\n");
 }
 

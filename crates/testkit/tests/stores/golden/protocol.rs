@@ -36,6 +36,7 @@ fn order_name(order: &Order) -> &'static str {
         Order::AskTerminal { .. } => "ask-terminal",
         Order::Resize { .. } => "resize",
         Order::EndWithClient => "end-with-client",
+        Order::Lifetime(_) => "lifetime",
     }
 }
 
@@ -128,6 +129,8 @@ fn orders() -> Vec<Order> {
         Order::AskTerminal { answers: true },
         Order::Resize { columns: 120, rows: 40 },
         Order::EndWithClient,
+        Order::Lifetime(Some(Duration::from_millis(1))),
+        Order::Lifetime(None),
     ];
     orders.extend(reasons);
     orders
