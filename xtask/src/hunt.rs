@@ -24,8 +24,8 @@ const LENGTHS: [usize; 3] = [10, 60, 150];
 /// Rounds without a wish.
 const ROUNDS: usize = 30;
 
-/// Test binaries that run at once. Each has two threads.
-const AT_ONCE: usize = 4;
+/// Test binaries that run at once. Each has two threads, which wait half of the time.
+const AT_ONCE: usize = 8;
 
 /// Busy loops beside them.
 const BUSY_LOOPS: usize = 4;
@@ -88,14 +88,35 @@ impl Surroundings {
         command.env_clear().env("LANG", self.language).env("HOME", home).env("TMPDIR", home.join("tmp"));
         command.env("PATH", std::env::var_os("PATH").unwrap_or_default()).env("RUST_BACKTRACE", "0");
         // An empty home has no toolchain, and some tests call cargo.
-        for (name, usual) in [("CARGO_HOME", ".cargo"), ("RUSTUP_HOME", ".rustup")] {
-            let given = std::env::var_os(name).map(PathBuf::from);
-            command.env(name, given.unwrap_or_else(|| std::env::home_dir().unwrap_or_default().join(usual)));
-        }
+        let cargo_home = if self.is_root { tool_home("CARGO_HOME", ".cargo") } else { home.join(".cargo") };
+        command.env("CARGO_HOME", cargo_home).env("RUSTUP_HOME", tool_home("RUSTUP_HOME", ".rustup"));
         command.envs(self.terminal.map(|terminal| ("TERM", terminal)));
         command.current_dir(&binary.directory).stdin(Stdio::null()).process_group(0);
         command
     }
+}
+
+/// A directory of the toolchain: where the variable says, or below the home of who hunts.
+fn tool_home(variable: &str, usual: &str) -> PathBuf {
+    let usual = || std::env::home_dir().unwrap_or_default().join(usual);
+    std::env::var_os(variable).map_or_else(usual, PathBuf::from)
+}
+
+/// Fails unless the ordinary user can run what the tests run.
+fn check_ordinary_user() -> Done {
+    for program in [tool_home("CARGO_HOME", ".cargo").join("bin/cargo"), "target/clients/python/bin/python".into()] {
+        let program = cargo::root().join(program);
+        let mut command = Command::new("setpriv");
+        command.args(["--reuid", ORDINARY, "--regid", ORDINARY, "--clear-groups"]).arg(&program).arg("--version");
+        let can = command.env("RUSTUP_HOME", tool_home("RUSTUP_HOME", ".rustup")).stdout(Stdio::null()).status()?;
+        if !can.success() {
+            let (user, program) = (ORDINARY, program.display());
+            return Err(
+                format!("user {user} cannot run {program}: let it into the directories above (chmod o+x)").into()
+            );
+        }
+    }
+    Ok(())
 }
 
 /// Hunts with these options: `--rounds N`, and names of test binaries.
@@ -111,6 +132,7 @@ pub(crate) fn main(options: &[&str]) -> Done {
             format!("unknown option {option}; usage: cargo xtask ci --hunt [--rounds N] [TEST BINARY...]").into()
         );
     }
+    check_ordinary_user()?;
     let logs = cargo::root().join("target/hunt");
     fs::create_dir_all(&logs)?;
     let clones = LENGTHS.iter().map(|length| prepare(*length, names)).collect::<Result<Vec<_>, _>>()?;
@@ -172,8 +194,14 @@ fn make_home(surroundings: &Surroundings) -> Result<tempfile::TempDir, std::io::
     let home = tempfile::Builder::new().prefix("hunt-").tempdir_in("/tmp")?;
     fs::create_dir(home.path().join("tmp"))?;
     if !surroundings.is_root {
+        // Cargo writes locks beside its registry.
+        fs::create_dir(home.path().join(".cargo"))?;
+        std::os::unix::fs::symlink(
+            tool_home("CARGO_HOME", ".cargo").join("registry"),
+            home.path().join(".cargo/registry"),
+        )?;
         let owner = ORDINARY.parse().ok();
-        for path in [home.path().to_path_buf(), home.path().join("tmp")] {
+        for path in ["", "tmp", ".cargo"].map(|name| home.path().join(name)) {
             std::os::unix::fs::chown(path, owner, owner)?;
         }
     }

@@ -1,7 +1,7 @@
 //! The keepers of this program, and the end of the processes that one of them loses.
 
 use std::collections::HashSet;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use bashful_sys::proc::{self, Process};
 use bashful_sys::signal::Signal;
@@ -18,12 +18,20 @@ pub(crate) struct Keepers {
     strangers: Vec<Process>,
 }
 
+/// The keepers of all engines of this program that adopt orphans. To each of them, a keeper of another one would be a stray.
+static ADOPTING: OnceLock<Arc<Keepers>> = OnceLock::new();
+
 impl Keepers {
-    /// Begins with a keeper that was started before the engine.
-    pub(crate) fn new(orphans: Orphans, early: Option<Pid>) -> Self {
-        let live: HashSet<i32> = early.into_iter().map(raw).collect();
-        let strangers = if orphans == Orphans::Adopt { strangers(&live) } else { Vec::new() };
-        Self { live: Mutex::new(live), orphans, strangers }
+    /// The keepers of an engine. `early` was started before it.
+    pub(crate) fn of_engine(orphans: Orphans, early: Option<Pid>) -> Arc<Self> {
+        let early: HashSet<i32> = early.into_iter().map(raw).collect();
+        let new = |strangers| Arc::new(Self { live: Mutex::default(), orphans, strangers });
+        let keepers = match orphans {
+            Orphans::Adopt => Arc::clone(ADOPTING.get_or_init(|| new(strangers(&early)))),
+            Orphans::NotOurs => new(Vec::new()),
+        };
+        keepers.live().extend(early);
+        keepers
     }
 
     /// The process ids. A keeper that is being started waits for this lock.

@@ -74,7 +74,7 @@ impl Local {
         }
         let ready = if program.is_some() { options.ready } else { 0 };
         let early = early::take().filter(|_| options.keeper == KeeperProgram::This);
-        let keepers = Arc::new(Keepers::new(options.orphans, early.as_ref().map(|early| early.pid)));
+        let keepers = Keepers::of_engine(options.orphans, early.as_ref().map(|early| early.pid));
         let early = early.map(|early| IdleKeeper::early(early, &keepers));
         Ok(Self {
             program,

@@ -553,6 +553,11 @@ fn pi_keeps_variables_and_functions_and_not_the_directory() {
     home.check_nothing_survives();
 }
 
+/// More time for the rc files than a busy machine takes.
+const PATIENT: (&str, &str) = ("BASHFUL_SHELL_SNAPSHOT_SECONDS", "60");
+
+const SNAPSHOT_ON: [(&str, &str); 2] = [("BASHFUL_SHELL_SNAPSHOT", "on"), PATIENT];
+
 #[test]
 fn the_dialect_pi_has_the_aliases_of_the_user_and_others_do_not() {
     let home = home();
@@ -568,10 +573,10 @@ fn the_dialect_pi_has_the_aliases_of_the_user_and_others_do_not() {
         assert!(server.end().success());
         said
     };
-    assert_eq!(said("pi", &[]), [true; 4]);
+    assert_eq!(said("pi", &[PATIENT]), [true; 4]);
     assert_eq!(said("pi", &[("BASHFUL_SHELL_SNAPSHOT", "off")]), [false; 4]);
     assert_eq!(said("native", &[]), [false; 4]);
-    assert_eq!(said("native", &[("BASHFUL_SHELL_SNAPSHOT", "on")]), [true; 4]);
+    assert_eq!(said("native", &SNAPSHOT_ON), [true; 4]);
     home.check_nothing_survives();
 }
 
@@ -579,7 +584,7 @@ fn the_dialect_pi_has_the_aliases_of_the_user_and_others_do_not() {
 fn rc_files_that_do_not_work_are_told_in_one_reply() {
     let home = home();
     std::fs::write(home.path().join(".bashrc"), "exit 3\n").expect("a file");
-    let mut server = Server::greeted(&home, &[], &[("BASHFUL_SHELL_SNAPSHOT", "on")]);
+    let mut server = Server::greeted(&home, &[], &SNAPSHOT_ON);
     let notices: Vec<_> = (0..3)
         .map(|_| server.call("bash", &json!({ "command": "echo hi" }))["_meta"]["bashful/facts"]["notices"].to_string())
         .collect();

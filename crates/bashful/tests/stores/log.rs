@@ -86,7 +86,7 @@ fn jobs_are_logged_with_their_end_also_when_they_are_removed_then() {
     let home = home();
     home.run(&["run", "--mode", "background", "exit 7"]);
     home.run(&["jobs", "wait", "1"]);
-    home.run(&["run", "--patience", "0.1", "until [ -e go ]; do sleep 0.01; done; exit 8"]);
+    home.run(&["run", "--patience", "0.1", "until [ -e go ]; do sleep 0.01; done; sleep 0.1; exit 8"]);
     std::fs::write(home.path().join("go"), "").expect("it is written");
     home.run(&["jobs", "wait", "2"]);
     home.run(&["jobs", "rm", "1", "2"]);
