@@ -505,7 +505,10 @@ impl Toolbox {
         let mut answer = match &shown {
             None => self.dialect.0.started(&job, screen, &asked).redact(&redactor),
             Some(shown) => {
-                self.dialect.0.bounded(self.dialect.0.outlasted(&job, shown, &asked), &redactor, shown.output.limit)
+                let mut answer = self.dialect.0.outlasted(&job, shown, &asked);
+                // It may have ended while it became a job.
+                answer.is_error |= job.is_over() && job.end() != Some(End::Own(Exit::Code(0)));
+                self.dialect.0.bounded(answer, &redactor, shown.output.limit)
             }
         };
         answer.job = Some(job.id);
