@@ -443,6 +443,26 @@ class Jobs(AsyncPlace):
         self.assert_gone(*pids)
         self.assertFalse((await job.info()).live)
 
+    async def test_a_block_that_is_cancelled_leaves_no_job(self) -> None:
+        async def open_and_leave(client: AsyncBashful) -> None:
+            async with client.job("sleep 1000"):
+                pass
+
+        # From before the start to behind the end, by one cancellation or two.
+        for moment in range(40):
+            client = await self.open()
+            task = asyncio.ensure_future(open_and_leave(client))
+            await asyncio.wait([task], timeout=moment / 2000)
+            task.cancel()
+            if moment % 2:
+                await asyncio.sleep(0)
+                task.cancel()
+            await asyncio.wait([task])
+            await client.close()
+
+        for job in await self.client.jobs(running=True):
+            self.assertEqual((await self.client.get_job(job.id).wait(WIDE)).status, "cancelled")
+
     async def test_a_job_outlives_the_client(self) -> None:
         job = await self.client.job(FAMILY)
         await self.pids_async()

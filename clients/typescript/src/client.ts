@@ -363,7 +363,12 @@ export class Job implements AsyncDisposable {
 
   /** Stops the job, if it still runs. Resolves when it is gone. */
   async close(): Promise<void> {
-    if ((await this.info()).live) await this.stop();
+    try {
+      // The order goes out first: the client may be closed while this waits for any answer.
+      await this.stop();
+    } catch (error) {
+      if (!(error instanceof ServiceError) || (await this.info()).live) throw error;
+    }
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -395,6 +395,15 @@ check("leaving the block of a job leaves no process", async (client, place) => {
   assertGone(...pids);
 });
 
+check("a job that is closed with the client leaves no process", async (client, place) => {
+  const job = await client.job(FAMILY);
+  const pids = await place.pids();
+  const closing = job.close().catch(() => undefined);
+  await client.close();
+  await closing;
+  await assertGoSoon(...pids);
+});
+
 check("a job outlives the client", async (client, place) => {
   const job = await client.job(FAMILY);
   const pids = await place.pids();

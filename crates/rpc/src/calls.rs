@@ -27,6 +27,7 @@ struct RunningCall {
     number: u64,
     id: Option<RequestId>,
     abort: Aborter,
+    is_aborted: bool,
     is_paused: watch::Sender<bool>,
 }
 
@@ -96,7 +97,7 @@ impl Calls {
         let abort = if is_command { Aborter::Command(canceller) } else { Aborter::Other(Arc::clone(&aborted)) };
         let number = list.last;
         let (is_paused, flow) = watch::channel(false);
-        list.running.push(RunningCall { number, id: id.clone(), abort, is_paused });
+        list.running.push(RunningCall { number, id: id.clone(), abort, is_aborted: false, is_paused });
         let (calls, cancellation, flow) = (self.clone(), Some(cancellation), Flow(flow));
         Some(Call { id, number, calls, aborted, cancellation, turn: None, flow })
     }
@@ -113,7 +114,7 @@ impl Calls {
     /// Aborts requests; their number. An abort of everything also resumes all chunks, because no `stream_resume` follows.
     pub(crate) fn abort(&self, which: Aborted<'_>) -> u64 {
         let mut count = 0;
-        for call in &self.list().running {
+        for call in &mut self.list().running {
             if which == Aborted::Everything {
                 call.is_paused.send_replace(false);
             }
@@ -123,6 +124,7 @@ impl Calls {
                 (Aborter::Command(canceller), _) => canceller.cancel(),
                 (Aborter::Other(notify), _) => notify.notify_one(),
             }
+            call.is_aborted = true;
             count += 1;
         }
         count
@@ -133,6 +135,13 @@ impl Calls {
         let list = self.list();
         let runs = |call: &RunningCall| call.id.as_ref() == Some(id) && matches!(call.abort, Aborter::Command(_));
         list.running.iter().any(runs) || list.recent.contains(id)
+    }
+}
+
+impl Call {
+    /// True if an abort has come for this request.
+    pub(crate) fn is_aborted(&self) -> bool {
+        self.calls.list().running.iter().any(|call| call.number == self.number && call.is_aborted)
     }
 }
 

@@ -102,20 +102,18 @@ impl Connection {
         Ok(Answered::new(&JobWaitData { jobs, timed_out }))
     }
 
+    /// Sends the signal of a `job_stop`. Returns once the keeper has the order.
+    pub(crate) async fn order_stop(&self, request: &JobStopRequest) -> Result<(), RpcError> {
+        let stopped = self.job_store()?.stop(request.job, way_to_stop(request)?).await;
+        stopped.map_err(|error| error_of_control(&error))
+    }
+
+    /// Waits for the end of a job after [`order_stop`](Self::order_stop).
     pub(crate) async fn job_stop(&self, request: &JobStopRequest) -> Result<Answered, RpcError> {
-        let how = match &request.signal {
-            None => Stop::Ask,
-            Some(name) => {
-                let unknown = || RpcError::in_field("signal", format!("there is no signal {name:?}"));
-                Stop::Signal(signal::number(name).ok_or_else(unknown)?)
-            }
-        };
-        let store = self.job_store()?;
-        store.stop(request.job, how).await.map_err(|error| error_of_control(&error))?;
         // A job may catch any other signal and go on.
-        if matches!(how, Stop::Ask | Stop::Signal(9)) {
+        if matches!(way_to_stop(request)?, Stop::Ask | Stop::Signal(9)) {
             // One that is stuck is shown as it is.
-            let _ = timeout(STOP_WAIT, store.wait_until_gone(request.job)).await;
+            let _ = timeout(STOP_WAIT, self.job_store()?.wait_until_gone(request.job)).await;
         }
         self.changed(request.job)
     }
@@ -142,6 +140,12 @@ impl Connection {
         sent.map_err(|error| error_of_input(&error))?;
         self.changed(request.job)
     }
+}
+
+fn way_to_stop(request: &JobStopRequest) -> Result<Stop, RpcError> {
+    let Some(name) = &request.signal else { return Ok(Stop::Ask) };
+    let unknown = || RpcError::in_field("signal", format!("there is no signal {name:?}"));
+    signal::number(name).map(Stop::Signal).ok_or_else(unknown)
 }
 
 fn no_jobs() -> RpcError {

@@ -19,8 +19,8 @@ use crate::outbox::{Events, HungUp};
 use crate::service::{Answered, Connection, seconds};
 use crate::sessions::CONNECTION;
 use crate::wire::{
-    AsyncState, AsyncWord, BashData, BashRequest, BehindChoice, ConclusionWord, ErrorCode, Event, Mode, RequestId,
-    ResourceInfo, RpcError, StreamSummary, Surface, ToolData, ToolRequest, ToolsData, ToolsRequest,
+    AsyncState, AsyncWord, BashData, BashRequest, BehindChoice, ConclusionWord, ErrorCode, Event, JobStopRequest, Mode,
+    RequestId, ResourceInfo, RpcError, StreamSummary, Surface, ToolData, ToolRequest, ToolsData, ToolsRequest,
 };
 
 /// Timeout of a person's command that names none. People wait longer than models: for an install, or a test run.
@@ -187,7 +187,15 @@ impl Connection {
         };
         let run = self.until_closing(run(caller));
         let (answer, stream) = tokio::join!(Box::pin(run), send_chunks(stream, events));
-        let data = ToolData::from(answer??);
+        let answer = answer??;
+        // An abort can come when the job has begun, and the host forgets a request that it has aborted.
+        if let Some(job) = answer.job.filter(|_| call.is_aborted()) {
+            let stop = JobStopRequest { job, signal: None };
+            if self.order_stop(&stop).await.is_ok() {
+                let _ = self.job_stop(&stop).await;
+            }
+        }
+        let data = ToolData::from(answer);
         // Updates of a command that has ended come before its response, and those of a job may come after.
         if let (None, Some(following)) = (data.job, following) {
             // An error means that the task was aborted with the connection.

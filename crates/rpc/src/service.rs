@@ -332,10 +332,19 @@ impl Connection {
         match request {
             Request::Bash(request) => self.bash(request, &events, call).await,
             Request::Tool(request) => self.tool(request, &events, call).await,
-            other => tokio::select! {
-                answer = self.until_closing(self.look_after(other)) => answer?,
-                () = call.aborted.notified() => Err(RpcError::new(ErrorCode::Cancelled, "the request was aborted")),
-            },
+            other => {
+                // A host that gives up waiting still wants the job stopped and the session ended.
+                if let Request::JobStop(request) = &other {
+                    self.order_stop(request).await?;
+                }
+                let can_abort = !matches!(other, Request::SessionEnd(_));
+                tokio::select! {
+                    answer = self.until_closing(self.look_after(other)) => answer?,
+                    () = call.aborted.notified(), if can_abort => {
+                        Err(RpcError::new(ErrorCode::Cancelled, "the request was aborted"))
+                    }
+                }
+            }
         }
     }
 

@@ -266,7 +266,7 @@ class AsyncBashful:
         try:
             data = (await connection.answer(request))["data"]
         except asyncio.CancelledError:
-            connection.stop_job_of(request)
+            await connection.stop_job_of(request)
             raise
         answer = messages.build_tool_result(data)
         if answer.job is None:
@@ -417,8 +417,12 @@ class AsyncJob:
 
     async def close(self) -> None:
         """Stops the job, if it still runs, and waits until it is gone."""
-        if (await self.info()).live:
+        try:
+            # The order goes out first: this may be cancelled while it waits for any answer.
             await self.stop()
+        except ServiceError:
+            if (await self.info()).live:
+                raise
 
     async def __aenter__(self: J) -> J:
         return self

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-from typing import Any, Awaitable, Callable, Dict, Mapping, Optional, Sequence
+from typing import Any, Awaitable, Callable, Dict, Mapping, Optional, Sequence, Set
 
 from . import errors
 from ._streaming import ChunkQueue, UpdateBoard
@@ -66,6 +66,8 @@ class Connection:
         self._requests: Dict[int, Request] = {}
         #: Answered requests whose jobs still send updates.
         self._followed: Dict[int, Request] = {}
+        #: Answers of aborted starts that nobody waits for. Each may name a job to stop.
+        self._unclaimed: Set[asyncio.Future[Dict[str, Any]]] = set()
         self._questions: Dict[str, asyncio.Task[None]] = {}
         self._said = bytearray()
         self._ended: Optional[errors.BashfulError] = None
@@ -176,13 +178,22 @@ class Connection:
         if self._ended is None and not request.future.done():
             self.send("abort_bash", {"target": request.id})
 
-    def stop_job_of(self, request: Request) -> None:
-        """Stops the job of a request that was aborted too late."""
-        future = request.future
-        if self._ended is None and future.done() and future.exception() is None:
-            job = future.result()["data"].get("job")
-            if job is not None:
-                self.send("job_stop", {"job": job})
+    async def stop_job_of(self, request: Request) -> None:
+        """Stops the job of a request that was aborted too late: now, or when the answer names it."""
+        if request.future.done():
+            stop = self._stop_job(request.future)
+            if stop is not None:
+                await self.settle(stop)
+        else:
+            self._unclaimed.add(request.future)
+            request.future.add_done_callback(self._stop_job)
+
+    def _stop_job(self, future: asyncio.Future[Dict[str, Any]]) -> Optional[Request]:
+        self._unclaimed.discard(future)
+        if self._ended is not None or future.exception() is not None:
+            return None
+        job = future.result()["data"].get("job")
+        return None if job is None else self.send("job_stop", {"job": job})
 
     # Messages of the service
 
@@ -302,6 +313,8 @@ class Connection:
     async def close(self) -> None:
         """Ends the service: its commands are stopped with all their processes. Jobs go on."""
         try:
+            if self._ended is None and self._unclaimed:
+                await asyncio.wait(self._unclaimed, timeout=END_WITHIN)
             if self._ended is None:
                 self.send("shutdown", {})
                 self._ended = ClosedError("the client is closed")

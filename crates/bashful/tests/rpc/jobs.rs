@@ -64,6 +64,53 @@ fn a_wait_is_aborted_by_its_id() {
 }
 
 #[test]
+fn a_stop_is_carried_out_although_its_request_is_aborted_or_the_service_ends() {
+    let home = home();
+    let mut host = Host::new(&home);
+    let jobs: Vec<u64> = (0..20).map(|n| start(&mut host, &format!("sleep 100{n}"), &json!({}))).collect();
+    let stop = |job: &u64| json!({ "id": job, "type": "job_stop", "job": job });
+    let abort = |job: &u64| json!({ "type": "abort_bash", "target": job });
+    let end = [json!({ "id": "end", "type": "shutdown" })];
+    let (first, rest) = jobs.split_at(10);
+    let requests = first.iter().flat_map(|job| [stop(job), abort(job)]).chain(rest.iter().map(stop)).chain(end);
+    let lines: Vec<String> = requests.map(|request| request.to_string()).collect();
+    host.line(lines.join("\n").as_bytes());
+    host.response(&json!("end"));
+    assert!(host.end().success());
+    home.check_nothing_survives();
+}
+
+#[test]
+fn an_end_of_a_session_is_carried_out_although_its_request_is_aborted() {
+    let home = home();
+    let mut host = Host::new(&home);
+    host.bash("X=1");
+    let end = json!({ "id": "end", "type": "session_end", "session": "connection" });
+    host.line(format!("{end}\n{}", json!({ "type": "abort_bash", "target": "end" })).as_bytes());
+    assert_eq!(host.response(&json!("end"))["success"], true);
+    assert_eq!(host.data(&json!({ "id": 1, "type": "sessions" })), json!({ "sessions": [] }));
+    ends_well(host, &home);
+}
+
+#[test]
+fn a_start_that_was_aborted_leaves_no_job() {
+    let home = home();
+    let mut host = Host::new(&home);
+    for n in 0..20 {
+        let request = json!({ "id": n, "type": "bash", "as": "tool", "command": "sleep 1000", "mode": "background" });
+        let abort = json!({ "id": "abort", "type": "abort_bash", "target": n });
+        host.line(format!("{request}\n{abort}").as_bytes());
+        let was_in_time = host.response(&json!("abort"))["data"]["aborted"] == 1;
+        let job = host.response(&json!(n))["data"]["job"].as_u64();
+        if let Some(job) = job.filter(|_| !was_in_time) {
+            host.data(&json!({ "id": "stop", "type": "job_stop", "job": job }));
+        }
+    }
+    assert_eq!(host.data(&json!({ "id": "list", "type": "jobs", "running": true })), json!({ "jobs": [] }));
+    ends_well(host, &home);
+}
+
+#[test]
 fn a_job_is_written_to_and_its_input_closed() {
     let home = home();
     let mut host = Host::new(&home);
