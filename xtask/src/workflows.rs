@@ -61,12 +61,21 @@ fn steps(text: &str) -> Result<Vec<String>, String> {
         for step in job["steps"].as_vec().ok_or_else(|| format!("job {name} has no `steps`"))? {
             match (&step["run"], &step["uses"]) {
                 (Yaml::String(run), Yaml::BadValue) => commands.push(run.clone()),
-                (Yaml::BadValue, Yaml::String(_)) => {}
+                (Yaml::BadValue, Yaml::String(action)) if is_pinned(action) => {}
+                (Yaml::BadValue, Yaml::String(action)) => {
+                    return Err(format!("job {name} uses {action}, which is not pinned by the full hash of a commit"));
+                }
                 _ => return Err(format!("a step of job {name} has not one of `run` and `uses`")),
             }
         }
     }
     Ok(commands)
+}
+
+/// True for an action whose code cannot change. Owners can move a tag or a branch.
+fn is_pinned(action: &str) -> bool {
+    let hash = action.rsplit_once('@').map_or("", |(_, version)| version);
+    hash.len() == 40 && hash.bytes().all(|digit| digit.is_ascii_hexdigit())
 }
 
 /// Requires that a file is there and may be executed.
@@ -81,8 +90,8 @@ fn check_executable(path: &Path) -> Result<(), Box<dyn Error>> {
 mod tests {
     use super::*;
 
-    const GOOD: &str =
-        "on: push\njobs:\n  test:\n    runs-on: x\n    steps:\n      - uses: a/b@v1\n      - run: .ci/run\n";
+    const GOOD: &str = "on: push\njobs:\n  test:\n    runs-on: x\n    steps:\n      \
+                        - uses: a/b@0123456789abcdef0123456789abcdef01234567 # v1\n      - run: .ci/run\n";
 
     #[track_caller]
     fn check(text: &str, error: &str) {
@@ -103,5 +112,12 @@ mod tests {
         check(&GOOD.replace("runs-on", "run-on"), "no `runs-on`");
         check(&GOOD.replace("    steps", "    needs: draft\n    steps"), "needs draft");
         check(&GOOD.replace("uses", "use"), "`run` and `uses`");
+    }
+
+    #[test]
+    fn an_action_whose_code_can_change_is_refused() {
+        for version in ["@v1", "@main", "@0123456", ""] {
+            check(&GOOD.replace("@0123456789abcdef0123456789abcdef01234567", version), "not pinned");
+        }
     }
 }
