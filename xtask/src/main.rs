@@ -1,6 +1,7 @@
 //! Tasks of this repository, for people and machines alike: `cargo xtask TASK`.
 
 mod agents;
+mod audit;
 mod bench;
 mod cargo;
 mod ci;
@@ -29,6 +30,7 @@ tasks:
   ci --hunt [--rounds N] [TEST BINARY...]
                                  every test many times, on a busy machine and in odd surroundings; takes hours
   licenses                       whether every dependency has a license that we can live with
+  audit                          the locks of the tools that tests run, and what npm knows against them
   workflows                      whether the workflow files are well formed
   rust-version                   whether all name the same oldest Rust, and the code compiles with it
   guard --cases FILE [--benign FILE] [--gray FILE] [--should FILE]
@@ -57,6 +59,7 @@ fn main() -> ExitCode {
         Some((&"ci", [])) => ci::main(),
         Some((&"ci", [hunt, options @ ..])) if *hunt == "--hunt" => hunt::main(options),
         Some((&"licenses", [])) => licenses::main(),
+        Some((&"audit", [])) => audit::main(),
         Some((&"workflows", [])) => workflows::main(),
         Some((&"rust-version", [])) => rust_version::main(),
         Some((&"guard", options)) => guard::main(options),

@@ -35,20 +35,27 @@ pub(crate) fn install(package: Package, prefix: &Path, overrides: &[(&str, &str)
 }
 
 fn install_from_npm(text: &str, prefix: &Path, overrides: &[(&str, &str)]) -> Done {
-    let tools = node_tools();
-    if !tools.join("npm").exists() {
-        return Err(format!("no npm in {}: run .ci/setup", tools.display()).into());
-    }
     if !overrides.is_empty() {
         let overrides: Map<_, _> =
             overrides.iter().map(|(name, version)| ((*name).to_owned(), json!(version))).collect();
         std::fs::write(prefix.join("package.json"), json!({ "private": true, "overrides": overrides }).to_string())?;
     }
+    let options = ["install", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error", text, "--prefix"];
+    run(npm(&options)?.arg(prefix))
+}
+
+/// A call of the npm that `.ci/setup` installs.
+pub(crate) fn npm(arguments: &[&str]) -> Result<Command, Box<dyn Error>> {
+    let tools = node_tools();
+    if !tools.join("npm").exists() {
+        return Err(format!("no npm in {}: run .ci/setup", tools.display()).into());
+    }
     // npm is a script that looks for Node on the PATH.
     let path = std::env::var_os("PATH").unwrap_or_default();
     let path = std::env::join_paths(std::iter::once(tools.clone()).chain(std::env::split_paths(&path)))?;
-    let options = ["install", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error", text, "--prefix"];
-    run(Command::new(tools.join("npm")).env("PATH", path).args(options).arg(prefix))
+    let mut command = Command::new(tools.join("npm"));
+    command.env("PATH", path).args(arguments);
+    Ok(command)
 }
 
 fn install_from_pypi(text: &str, prefix: &Path) -> Done {
