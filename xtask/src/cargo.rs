@@ -16,6 +16,15 @@ pub(crate) fn command(arguments: &[&str]) -> Command {
     command
 }
 
+/// The packages of the workspace and all that they need, as `cargo metadata` reports them.
+pub(crate) fn metadata(options: &[&str]) -> Result<Value, Box<dyn Error>> {
+    let output = command(&["metadata", "--format-version", "1"]).args(options).stderr(Stdio::inherit()).output()?;
+    if !output.status.success() {
+        return Err("cannot read the list of dependencies".into());
+    }
+    Ok(serde_json::from_slice(&output.stdout)?)
+}
+
 /// The root of the workspace.
 pub(crate) fn root() -> &'static Path {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));

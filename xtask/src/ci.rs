@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use bashful_sys::signal::{Signal, stop_ignoring};
 
-use crate::{Done, audit, cargo, licenses, print, rust_version, workflows};
+use crate::{Done, audit, cargo, licenses, notices, print, rust_version, workflows};
 
 /// One call of cargo that has to succeed.
 struct Step {
@@ -66,6 +66,7 @@ pub(crate) fn main() -> Done {
         run(step.name, &mut || step.run(&mut tally));
     }
     run("licenses", &mut licenses::main);
+    run("notices", &mut notices::check);
     run("audit", &mut audit::main);
     print::talk(&format!("xtask ci: {}", times.join(", ")));
     let tests = format!("{} passed, {} failed, in {}", tally.passed, tally.failed, in_words(began.elapsed()));

@@ -29,13 +29,8 @@ const ALLOWED: [&str; 17] = [
 
 /// Checks all packages, and names those that fail.
 pub(crate) fn main() -> Done {
-    let arguments = ["metadata", "--format-version", "1"];
-    print::talk(&format!("xtask: licenses in cargo {}", arguments.join(" ")));
-    let output = cargo::command(&arguments).stderr(std::process::Stdio::inherit()).output()?;
-    if !output.status.success() {
-        return Err("cannot read the list of dependencies".into());
-    }
-    let metadata: Value = serde_json::from_slice(&output.stdout)?;
+    print::talk("xtask: licenses in cargo metadata");
+    let metadata = cargo::metadata(&[])?;
     let packages = metadata["packages"].as_array().ok_or("the list of dependencies has no packages")?;
     let refused: Vec<String> = packages.iter().filter_map(refused).collect();
     if !refused.is_empty() {

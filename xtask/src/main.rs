@@ -9,6 +9,7 @@ mod condense;
 mod guard;
 mod hunt;
 mod licenses;
+mod notices;
 mod oracle;
 mod packages;
 mod print;
@@ -30,6 +31,7 @@ tasks:
   ci --hunt [--rounds N] [TEST BINARY...]
                                  every test many times, on a busy machine and in odd surroundings; takes hours
   licenses                       whether every dependency has a license that we can live with
+  notices                        the licenses and notices of all linked crates, for an archive
   audit                          the locks of the tools that tests run, and what npm knows against them
   workflows                      whether the workflow files are well formed
   rust-version                   whether all name the same oldest Rust, and the code compiles with it
@@ -59,6 +61,7 @@ fn main() -> ExitCode {
         Some((&"ci", [])) => ci::main(),
         Some((&"ci", [hunt, options @ ..])) if *hunt == "--hunt" => hunt::main(options),
         Some((&"licenses", [])) => licenses::main(),
+        Some((&"notices", [])) => notices::main(),
         Some((&"audit", [])) => audit::main(),
         Some((&"workflows", [])) => workflows::main(),
         Some((&"rust-version", [])) => rust_version::main(),
