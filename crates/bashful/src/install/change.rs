@@ -39,6 +39,9 @@ pub(crate) struct AppliedChange {
     before: Option<Value>,
     /// The file did not exist before. It is removed when it becomes empty.
     pub(crate) made_file: bool,
+    /// The topmost directory that did not exist before. Those from the file's up to it are removed when they become empty.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) made_directory: Option<PathBuf>,
 }
 
 /// The result of a reversal.
@@ -64,7 +67,8 @@ impl Change {
     /// Applies the change to a text; none if the text has it already. `is_new` means that there is no file yet.
     pub(crate) fn apply(&self, text: &str, is_new: bool) -> Result<Option<(String, AppliedChange)>, EditError> {
         if let Edit::Whole { text: whole } = &self.edit {
-            let done = AppliedChange { change: self.clone(), found: 0, before: None, made_file: true };
+            let done =
+                AppliedChange { change: self.clone(), found: 0, before: None, made_file: true, made_directory: None };
             return match text {
                 text if text == whole => Ok(None),
                 "" => Ok(Some((whole.clone(), done))),
@@ -88,7 +92,8 @@ impl Change {
             Edit::Server { .. } => there.filter(|there| !starts_bashful(there)).cloned(),
             Edit::Add { .. } | Edit::Whole { .. } => None,
         };
-        Ok(changed.map(|text| (text, AppliedChange { change: self.clone(), found, before, made_file: is_new })))
+        let done = AppliedChange { change: self.clone(), found, before, made_file: is_new, made_directory: None };
+        Ok(changed.map(|text| (text, done)))
     }
 
     fn path(&self) -> &[String] {
@@ -142,7 +147,7 @@ impl AppliedChange {
     /// The reversal for an entry that the user wrote: its groups stay.
     pub(crate) fn by_others(change: Change) -> Self {
         let found = change.path().len().saturating_sub(1);
-        Self { change, found, before: None, made_file: false }
+        Self { change, found, before: None, made_file: false, made_directory: None }
     }
 
     /// Takes the change back.

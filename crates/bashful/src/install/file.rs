@@ -98,9 +98,9 @@ impl Settings {
         self.found.is_none()
     }
 
-    /// The missing directory of the file.
-    pub(super) fn missing_directory(&self) -> Option<&Path> {
-        self.real.parent().filter(|parent| !parent.exists())
+    /// The missing directories above the file, the nearest first.
+    pub(super) fn missing_directories(&self) -> impl Iterator<Item = &Path> {
+        missing(self.real.parent())
     }
 
     /// True if the file's mode allows writing. The rule holds for root too.
@@ -133,6 +133,14 @@ impl Settings {
     /// Removes the file, and a symbolic link to it.
     pub(super) fn delete(&self) -> Result<(), FileError> {
         as_owner(&self.path, || self.delete_here())
+    }
+
+    /// Removes the directories above the file up to `topmost`, as far as they are empty.
+    pub(super) fn remove_directories(&self, topmost: &Path) -> Result<(), FileError> {
+        as_owner(&self.path, || {
+            remove_empty(self.path.parent(), Some(topmost));
+            Ok(())
+        })
     }
 
     fn delete_here(&self) -> Result<(), FileError> {
@@ -175,6 +183,18 @@ impl Settings {
         file.write_all(text.as_bytes())?;
         file.sync_all()
     }
+}
+
+/// A directory and those above it that are missing.
+pub(super) fn missing(directory: Option<&Path>) -> impl Iterator<Item = &Path> {
+    directory.into_iter().flat_map(Path::ancestors).take_while(|directory| !directory.exists())
+}
+
+/// Removes a directory and those above it, up to `topmost` or the first one that holds something.
+pub(super) fn remove_empty(directory: Option<&Path>, topmost: Option<&Path>) {
+    let Some((directory, topmost)) = directory.zip(topmost) else { return };
+    let mut made = directory.ancestors().take_while(|directory| directory.starts_with(topmost));
+    let _ = made.try_for_each(fs::remove_dir);
 }
 
 /// Does something as the user in whose directory a path is, if that is neither root nor this process's own user.

@@ -5,6 +5,7 @@
 
 use std::fs::{self, File};
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use bashful_engine::make_directory;
@@ -14,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::change::AppliedChange;
+use super::file::{missing, remove_empty};
 
 /// An error of the record.
 #[derive(Debug, Error)]
@@ -44,6 +46,9 @@ pub(crate) struct Entry {
     version: u32,
     of: Installation,
     done: Vec<AppliedChange>,
+    /// The topmost directory that was made for the records, which goes with the last entry.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    made_directory: Option<PathBuf>,
 }
 
 /// The record of one client, locked while it is held.
@@ -51,6 +56,8 @@ pub(crate) struct Entry {
 pub(crate) struct Record {
     path: PathBuf,
     entries: Vec<Entry>,
+    /// The topmost directory that was made for the records, if this process or an entry knows it.
+    made_directory: Option<PathBuf>,
     _lock: File,
 }
 
@@ -58,21 +65,31 @@ impl Record {
     /// Locks and reads the record of a client; creates `directory` if it is missing.
     pub(crate) fn open(directory: &Path, client: &str) -> Result<Self, RecordError> {
         let path = directory.join(format!("{client}.json"));
+        let made_directory = missing(Some(directory)).last().map(Path::to_path_buf);
         let made = make_directory(directory).and_then(|()| {
             let lock = plain::open_directory(directory)?;
             flock(&lock, FlockOperation::LockExclusive)?;
-            Ok(lock)
+            // Whoever held the lock may have removed the directory.
+            let is_there =
+                directory.metadata().is_ok_and(|there| lock.metadata().is_ok_and(|ours| ours.ino() == there.ino()));
+            Ok(is_there.then_some(lock))
         });
-        let lock = made.map_err(|source| RecordError::Write { path: path.clone(), source })?;
+        let Some(lock) = made.map_err(|source| RecordError::Write { path: path.clone(), source })? else {
+            return Self::open(directory, client);
+        };
         let entries = read(&path)?;
-        Ok(Self { path, entries, _lock: lock })
+        let made_directory = made_directory.or_else(|| entries.iter().find_map(|entry| entry.made_directory.clone()));
+        Ok(Self { path, entries, made_directory, _lock: lock })
     }
 
     /// Appends a change. For a repeated change the state before the first one counts.
     pub(crate) fn push(&mut self, of: &Installation, done: &AppliedChange) -> Result<(), RecordError> {
         let done = done.clone();
         match self.entries.iter_mut().find(|entry| entry.of == *of) {
-            None => self.entries.push(Entry { version: VERSION, of: of.clone(), done: vec![done] }),
+            None => {
+                let made_directory = self.made_directory.clone();
+                self.entries.push(Entry { version: VERSION, of: of.clone(), done: vec![done], made_directory });
+            }
             Some(entry) => {
                 entry.version = VERSION;
                 match entry.done.iter_mut().find(|noted| noted.has_target_of(&done)) {
@@ -109,7 +126,10 @@ impl Record {
         if self.entries.is_empty() {
             return match fs::remove_file(&self.path) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => Err(cannot(error)),
-                _ => Ok(()),
+                _ => {
+                    remove_empty(self.path.parent(), self.made_directory.as_deref());
+                    Ok(())
+                }
             };
         }
         let beside = self.path.with_extension("new");

@@ -1,5 +1,6 @@
 //! Applies changes to files: in memory first, then shown, confirmed and written.
 
+use std::cmp::Reverse;
 use std::error::Error;
 use std::path::{Path, PathBuf};
 
@@ -34,6 +35,8 @@ pub(crate) struct Staged {
     settings: Settings,
     /// None removes the file.
     text: Option<String>,
+    /// The topmost directory to remove with the file, if it is empty then.
+    made_directory: Option<PathBuf>,
     done: Vec<AppliedChange>,
 }
 
@@ -72,18 +75,20 @@ pub(crate) fn stage(changes: &[Change]) -> Result<Vec<Staged>, Box<dyn Error>> {
     for file in files(changes.iter().map(|change| &change.file)) {
         let settings = Settings::read(file)?;
         let (mut text, mut done) = (settings.text.clone(), Vec::new());
+        let made_directory = settings.missing_directories().last().map(Path::to_path_buf);
         let of_file = || changes.iter().filter(|change| change.file == *file);
         for change in of_file() {
             let applied = change.apply(&text, settings.is_new());
             let applied =
                 applied.map_err(|why| StageError::Unusable { path: file.clone(), why, paste: alone(of_file()) })?;
-            if let Some((next, made)) = applied {
+            if let Some((next, mut made)) = applied {
                 text = next;
+                made.made_directory.clone_from(&made_directory);
                 done.push(made);
             }
         }
         if !done.is_empty() {
-            staged.push(Staged { settings, text: Some(text), done });
+            staged.push(Staged { settings, text: Some(text), made_directory: None, done });
         }
     }
     Ok(staged)
@@ -95,7 +100,8 @@ pub(crate) fn unstage(done: &[AppliedChange]) -> Result<(Vec<Staged>, Vec<String
     let (mut staged, mut left) = (Vec::new(), Vec::new());
     for file in files(done.iter().rev().map(|done| &done.change.file)) {
         let settings = Settings::read(file)?;
-        let (mut text, mut undone, mut made_file) = (settings.text.clone(), Vec::new(), false);
+        let (mut text, mut undone) = (settings.text.clone(), Vec::new());
+        let (mut made_file, mut made_directory) = (false, None);
         for done in done.iter().rev().filter(|done| done.change.file == *file) {
             match done.undo(&text).map_err(|why| StageError::Unremovable { path: file.clone(), why })? {
                 Undone::Text(next) => text = next,
@@ -103,10 +109,11 @@ pub(crate) fn unstage(done: &[AppliedChange]) -> Result<(Vec<Staged>, Vec<String
                 Undone::Changed => left.push(format!("{} was changed since, and is left as it is", file.display())),
             }
             made_file |= done.made_file;
+            made_directory = done.made_directory.clone().or(made_directory);
             undone.push(done.clone());
         }
         let text = Some(text).filter(|text| !(made_file && is_empty(text)));
-        staged.push(Staged { settings, text, done: undone });
+        staged.push(Staged { settings, text, made_directory, done: undone });
     }
     Ok((staged, left))
 }
@@ -139,9 +146,10 @@ impl Staged {
     fn shown(&self, expects: Option<&str>) -> String {
         let path = self.settings.path().display();
         let expects = expects.filter(|_| self.done.iter().any(|done| matches!(done.change.edit, Edit::Server { .. })));
-        let missing = self.settings.missing_directory().zip(expects).map_or_else(String::new, |(directory, client)| {
-            format!("[{} is not there yet; has {client} been installed?]\n", directory.display())
-        });
+        let missing =
+            self.settings.missing_directories().next().zip(expects).map_or_else(String::new, |(directory, client)| {
+                format!("[{} is not there yet; has {client} been installed?]\n", directory.display())
+            });
         let gone = if self.text.is_none() { " is removed" } else { "" };
         let lines = difference(&self.settings.text, self.text.as_deref().unwrap_or_default());
         format!("{path}{gone}:\n{lines}{missing}")
@@ -188,6 +196,12 @@ pub(crate) fn carry_out(
     let mut record = noted.map(|noted| Record::open(noted.directory, noted.client)).transpose()?;
     for staged in staged {
         write_noted(staged, record.as_mut().zip(noted), removes)?;
+    }
+    // The deepest first: one directory may hold another.
+    let mut gone: Vec<&Staged> = staged.iter().filter(|staged| staged.text.is_none()).collect();
+    gone.sort_by_key(|staged| Reverse(staged.settings.path().parent()));
+    for staged in gone {
+        staged.made_directory.iter().try_for_each(|topmost| staged.settings.remove_directories(topmost))?;
     }
     Ok(StageOutcome::Written)
 }

@@ -230,10 +230,11 @@ fn a_hook_goes_into_the_settings_and_comes_out() {
         assert_eq!(read(&home, file), before);
         let (_, said) = succeeds(&home, &["hook", "install", agent, "--remove", "--yes"]);
         assert!(said.contains("has no hook of ours"), "{said}");
-        fs::remove_file(home.path().join(file)).expect("removed");
+        let directory = home.path().join(file).parent().expect("a parent").to_path_buf();
+        fs::remove_dir_all(&directory).expect("removed");
         succeeds(&home, &["hook", "install", agent, "--yes"]);
         succeeds(&home, &["hook", "install", agent, "--remove", "--yes"]);
-        assert!(!home.path().join(file).exists(), "a file that was made for it goes with it");
+        assert!(!directory.exists(), "what was made for it goes with it");
     }
 }
 
