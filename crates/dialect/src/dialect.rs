@@ -81,7 +81,7 @@ pub(crate) trait Shape: fmt::Debug + Sync {
         updates::usual_update(job, output)
     }
 
-    /// True if a rewriting is explained once to a client, and not with every command.
+    /// True if a rewriting is explained at most once to a client, and not with every command.
     fn explains_once(&self) -> bool {
         true
     }

@@ -57,8 +57,8 @@ pub struct Toolbox {
     client_limits_were_told: Arc<AtomicBool>,
     /// Notices about arguments in the habit of other agents that a reply has had.
     told_habits: Arc<Mutex<HashSet<&'static str>>>,
-    /// Rewritings that were explained.
-    told_rewrites: Arc<Mutex<HashSet<RewriteKind>>>,
+    /// True once a limit on lines was explained.
+    limit_was_told: Arc<AtomicBool>,
     /// Receives one record for each command.
     pub log: Option<Arc<dyn CommandLog>>,
     /// Redirects commands to better tools, before the guard judges them.
@@ -97,7 +97,7 @@ impl Toolbox {
             no_state_was_told: Arc::default(),
             client_limits_were_told: Arc::default(),
             told_habits: Arc::default(),
-            told_rewrites: Arc::default(),
+            limit_was_told: Arc::default(),
             log: None,
             interceptor: None,
             shell_settings: None,
@@ -446,7 +446,7 @@ impl Toolbox {
         let at_most = if has_failed { limit.failed_bytes.or(limit.bytes) } else { limit.bytes };
         let outputs = [Some(&outcome.output), outcome.stderr.as_ref()].into_iter().flatten();
         let is_cut = outputs.clone().any(|output| matches!(output.clip, Clip::Cut { .. }));
-        let explanations = self.untold(explanations, is_cut || has_failed);
+        let explanations = self.needed(explanations, is_cut || has_failed);
         let mut asked = CallFacts::new(call, lifetime, explanations.into_iter().chain(notices));
         if outcome.client_terminal.is_some() {
             asked.notices.extend(self.take_client_notice());
@@ -463,11 +463,12 @@ impl Toolbox {
         self.dialect.0.bounded(answer, &redactor, outcome.output.limit)
     }
 
-    /// The explanations that the model has not had yet. A limit on lines needs none while nothing comes of it.
-    fn untold(&self, explanations: Vec<(RewriteKind, Redacted)>, limit_shows: bool) -> Vec<Redacted> {
+    /// The explanations that the model needs. A leading `cd` needs none, and a limit on lines only the first time that
+    /// something comes of it.
+    fn needed(&self, explanations: Vec<(RewriteKind, Redacted)>, limit_shows: bool) -> Vec<Redacted> {
         let is_news = |kind| {
             !self.dialect.0.explains_once()
-                || ((kind != RewriteKind::Lines || limit_shows) && locked(&self.told_rewrites).insert(kind))
+                || (kind == RewriteKind::Lines && limit_shows && !self.limit_was_told.swap(true, Ordering::Relaxed))
         };
         explanations.into_iter().filter(|(kind, _)| is_news(*kind)).map(|(_, text)| text).collect()
     }
@@ -498,7 +499,7 @@ impl Toolbox {
         // Redact before the label is cut: nobody would recognize half a secret.
         job::redact(&mut job, &redactor);
         let has_limit = shown.as_ref().map_or(call.request.lines.is_some(), |shown| shown.had_line_limit);
-        let explanations = self.untold(explanations, true);
+        let explanations = self.needed(explanations, true);
         let mut asked = CallFacts::new(call, lifetime, explanations.into_iter().chain(notices));
         let no_limit = if shown.is_some() { LIMIT_ENDED } else { LIMIT_IGNORED };
         asked.notices.extend(has_limit.then(|| no_limit.to_owned()));

@@ -52,7 +52,7 @@ fn a_place_that_is_not_understood_is_a_warning_that_says_where() {
     assert_eq!(verdict.level(), Some(Level::Warn));
     let finding = &verdict.findings[0];
     assert_eq!(finding.rule, "guard/not-understood");
-    assert!(finding.message.ends_with("line 2: unexpected `)`"), "{}", finding.message);
+    assert!(finding.message.starts_with("line 2: unexpected `)`; "), "{}", finding.message);
     let open = Guard::default().judge("ls\necho 'open", &Prelude::default());
     assert!(
         open.findings[0].message.contains("line 2: a quote, a bracket or a keyword stays open"),

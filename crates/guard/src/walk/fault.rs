@@ -24,7 +24,8 @@ impl ScriptWalk<'_> {
             return;
         }
         let before = std::mem::replace(&mut self.trail.extent, fault_extent(parser, fault));
-        let message = format!("{}: {}", NOT_UNDERSTOOD.message, described(parser, fault, is_script));
+        // The name of the rule says that it was not understood.
+        let message = format!("{}; the rest was judged", described(parser, fault, is_script));
         self.report(NOT_UNDERSTOOD.name, NOT_UNDERSTOOD.level, &message, NOT_UNDERSTOOD.alternative);
         self.trail.extent = before;
     }

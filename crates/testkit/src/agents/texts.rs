@@ -96,7 +96,8 @@ fn project<'a>(rig: &'a Rig, agent: &'static Agent) -> Result<AgentHome<'a>, Str
         let identity = ["-c", "user.name=rig", "-c", "user.email=rig@localhost", "-c", "init.defaultBranch=main"];
         home.command(std::path::Path::new("git"), &[&identity[..], arguments].concat())
     };
-    git(&["init", "--quiet"])?;
+    // Without the sample hooks of a template: some agents have a `grep` that skips them.
+    git(&["init", "--quiet", "--template="])?;
     git(&["add", "package.json", "notes.txt"])?;
     git(&["commit", "--quiet", "--message", "Write the first notes"])?;
     Ok(home)
