@@ -21,6 +21,9 @@ use crate::mode::CommandMode;
 use crate::prompt::PromptCommand;
 use crate::turn::{Turn, TurnPlace};
 
+/// The client of scripts. Its format `quiet` prints messages alone; an editor would show every output twice.
+const SCRIPT_CLIENT: &str = "acpx";
+
 /// Options of the agent.
 #[derive(Debug, Clone, Copy)]
 pub struct AcpOptions {
@@ -38,6 +41,7 @@ pub(crate) struct Agent {
     /// How far the connection is. Every open terminal of the client listens.
     pub(crate) phase: watch::Sender<ConnectionPhase>,
     client_has_terminals: AtomicBool,
+    client_reads_messages: AtomicBool,
     sessions: Mutex<HashMap<SessionId, Session>>,
     sessions_made: AtomicU64,
     calls_made: AtomicU64,
@@ -78,6 +82,7 @@ impl Agent {
             options,
             phase: watch::Sender::default(),
             client_has_terminals: AtomicBool::new(false),
+            client_reads_messages: AtomicBool::new(false),
             sessions: Mutex::default(),
             sessions_made: AtomicU64::new(0),
             calls_made: AtomicU64::new(0),
@@ -86,6 +91,8 @@ impl Agent {
 
     pub(crate) fn initialize(&self, request: &InitializeRequest) -> InitializeResponse {
         self.client_has_terminals.store(request.client_capabilities.terminal, Ordering::Relaxed);
+        let is_for_scripts = request.client_info.as_ref().is_some_and(|client| client.name == SCRIPT_CLIENT);
+        self.client_reads_messages.store(is_for_scripts, Ordering::Relaxed);
         let session = SessionCapabilities::new().close(SessionCloseCapabilities::new());
         InitializeResponse::new(ProtocolVersion::V1)
             .agent_capabilities(AgentCapabilities::new().session_capabilities(session))
@@ -210,6 +217,10 @@ impl Agent {
 
     pub(crate) fn uses_client_terminals(&self) -> bool {
         self.options.use_client_terminals && self.client_has_terminals.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn client_reads_messages(&self) -> bool {
+        self.client_reads_messages.load(Ordering::Relaxed)
     }
 
     /// Begins a later phase, and never goes back to an earlier one.

@@ -5,19 +5,11 @@ use std::time::Duration;
 
 use bashful_dialect::{Answer, BangError, BashResult, Conclusion};
 use bashful_engine::{CLIENT_OUTPUT_LIMIT, Live};
-use bashful_render::{Card, CardExit, CardKind, CardState, Look, lines, visible_lines};
+use bashful_render::{Card, CardExit, CardKind, CardState, Line, Look, body_lines, output_lines, visible_lines};
 use serde_json::Value;
 
-/// Columns of a card. An editor wraps longer lines by itself, but every line of a paragraph would be too long.
+/// Columns of the facts. An editor wraps longer lines by itself, but every line of a paragraph would be too long.
 const COLUMNS: usize = 500;
-
-/// The part of an output that a card shows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum CardOutput {
-    Shown,
-    /// The client's terminal shows it.
-    InTerminal,
-}
 
 /// A command that runs.
 pub(crate) fn running(kind: CardKind, script: &str, newest: &str, elapsed: Duration) -> Card {
@@ -33,7 +25,7 @@ pub(crate) fn newest(live: &Live) -> String {
 }
 
 /// The answer to a tool call.
-pub(crate) fn of_answer(script: &str, directory: &Path, answer: &Answer, output: CardOutput) -> Card {
+pub(crate) fn of_answer(script: &str, directory: &Path, answer: &Answer) -> Card {
     let mut card = Card::new(CardKind::Tool, script);
     let facts = &answer.facts;
     let exit_code = facts["exit_code"].as_i64();
@@ -58,16 +50,14 @@ pub(crate) fn of_answer(script: &str, directory: &Path, answer: &Answer, output:
         card.truncated =
             Some(format!("the beginning is lost: the terminal keeps the last {CLIENT_OUTPUT_LIMIT} bytes"));
     }
-    match (&answer.output, output) {
-        (Some(_), CardOutput::InTerminal) => {}
-        (Some(shown), CardOutput::Shown) => shown.as_str().clone_into(&mut card.output),
-        // The text is about the call: a refusal, an error, or a job.
-        (None, _) => card.notices.push(answer.text.as_str().to_owned()),
-    }
-    if answer.output.is_some() {
+    if let Some(shown) = &answer.output {
+        shown.as_str().clone_into(&mut card.output);
         let notices = facts["notices"].as_array().into_iter().flatten();
         card.notices.extend(notices.filter_map(Value::as_str).map(str::to_owned));
         card.notices.extend(facts["error"].as_str().map(str::to_owned));
+    } else {
+        // The text is about the call: a refusal, an error, or a job.
+        card.notices.push(answer.text.as_str().to_owned());
     }
     card
 }
@@ -101,11 +91,33 @@ pub(crate) fn of_bang(script: &str, result: &Result<BashResult, BangError>) -> C
     card
 }
 
-/// The text of a card for an editor, which shows it as Markdown.
-pub(crate) fn text(mut card: Card) -> String {
-    card.expanded = true;
-    let shown: Vec<String> = lines(&card, COLUMNS, &Look::default()).iter().map(bashful_render::Line::plain).collect();
-    fenced(&shown.join("\n"))
+/// A card as text. The title of its tool call has the command.
+pub(crate) struct CardText {
+    /// The output as the command wrote it.
+    pub(crate) output: String,
+    /// Everything else: notices, and the line of facts.
+    pub(crate) facts: String,
+    /// True if the command succeeded, and `output` is all of it.
+    is_whole: bool,
+}
+
+impl CardText {
+    pub(crate) fn new(mut card: Card) -> Self {
+        let joined = |lines: Vec<Line>| lines.iter().map(Line::plain).collect::<Vec<_>>().join("\n");
+        let output = visible_lines(&joined(output_lines(&std::mem::take(&mut card.output))));
+        let facts = joined(body_lines(&card, COLUMNS, &Look::default()));
+        let is_whole = card.state == CardState::Done && card.truncated.is_none();
+        Self { output, facts, is_whole }
+    }
+
+    /// The text for a script: the output alone if that is all, and otherwise the facts behind it.
+    pub(crate) fn reply(self) -> String {
+        match (self.is_whole, self.output.is_empty()) {
+            (true, _) => self.output,
+            (false, true) => self.facts,
+            (false, false) => format!("{}\n{}", self.output, self.facts),
+        }
+    }
 }
 
 /// The text as a block of Markdown that nothing in it can end.

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use agent_client_protocol::v1::schema::{
-    PromptResponse, SessionId, SessionNotification, SessionUpdate, StopReason, Terminal, ToolCall, ToolCallContent,
-    ToolCallId, ToolCallStatus, ToolCallUpdate, ToolCallUpdateFields, ToolKind,
+    ContentChunk, PromptResponse, SessionId, SessionNotification, SessionUpdate, StopReason, Terminal, ToolCall,
+    ToolCallContent, ToolCallId, ToolCallStatus, ToolCallUpdate, ToolCallUpdateFields, ToolKind,
 };
 use agent_client_protocol::v1::{ConnectionTo, Responder};
 use agent_client_protocol::{Client, Error};
@@ -19,7 +19,7 @@ use tokio::sync::{mpsc, watch};
 
 use crate::agent::Agent;
 use crate::asking::PermissionForm;
-use crate::cards::{self, CardOutput};
+use crate::cards::{self, CardText, fenced};
 use crate::mode::CommandMode;
 use crate::prompt::PromptCommand;
 use crate::terminals::SessionTerminals;
@@ -151,12 +151,10 @@ impl Turn {
     }
 
     fn end_of_call(&self, script: &str, answer: &Answer) -> CallEnd {
-        let terminal_id = answer.facts["client_terminal"].as_str().map(str::to_owned);
-        let output = if terminal_id.is_some() { CardOutput::InTerminal } else { CardOutput::Shown };
         CallEnd {
             status: if answer.is_error { ToolCallStatus::Failed } else { ToolCallStatus::Completed },
-            card: cards::of_answer(script, &self.place.directory, answer, output),
-            terminal_id,
+            card: cards::of_answer(script, &self.place.directory, answer),
+            terminal_id: answer.facts["client_terminal"].as_str().map(str::to_owned),
             facts: answer.facts.clone(),
         }
     }
@@ -180,7 +178,7 @@ impl Turn {
                 result = &mut running => break result,
                 Ok(()) = live.changed() => if shown.is_due() {
                     let newest = cards::newest(&live.borrow_and_update());
-                    self.show(&cards::running(CardKind::Bang, script, &newest, began.elapsed()));
+                    self.show(cards::running(CardKind::Bang, script, &newest, began.elapsed()));
                 },
             }
         };
@@ -247,13 +245,22 @@ impl Turn {
                 self.update(ToolCallStatus::InProgress, vec![terminal(id)], json!({ "terminalId": id }));
             }
         } else if !self.waits.load(Ordering::Relaxed) && shown.is_due() {
-            self.show(&cards::running(CardKind::Tool, script, update.text.as_str(), update.elapsed));
+            self.show(cards::running(CardKind::Tool, script, update.text.as_str(), update.elapsed));
         }
     }
 
-    fn show(&self, card: &Card) {
-        let content = vec![self.redacted(&cards::text(card.clone())).into()];
-        self.update(ToolCallStatus::InProgress, content, Value::Null);
+    fn show(&self, card: Card) {
+        self.update(ToolCallStatus::InProgress, self.content(&CardText::new(card), None), Value::Null);
+    }
+
+    /// The output first, which a terminal of the client shows itself, and the facts behind.
+    fn content(&self, text: &CardText, terminal_id: Option<&str>) -> Vec<ToolCallContent> {
+        let block = |text: &str| fenced(&self.redacted(text)).into();
+        let output = match terminal_id {
+            Some(id) => Some(terminal(id)),
+            None => (!text.output.is_empty()).then(|| block(&text.output)),
+        };
+        output.into_iter().chain([block(&text.facts)]).collect()
     }
 
     /// Sends an update of the running command. A client that is gone is noticed by the connection.
@@ -263,12 +270,17 @@ impl Turn {
 
     fn tell_end(&self, end: CallEnd) -> Result<(), Error> {
         let CallEnd { status, card, terminal_id, mut facts } = end;
-        let mut content: Vec<ToolCallContent> = terminal_id.iter().map(|id| terminal(id)).collect();
+        let text = CardText::new(card);
+        let content = self.content(&text, terminal_id.as_deref());
         if let Some(id) = terminal_id {
             facts["terminalId"] = id.into();
         }
-        content.push(self.redacted(&cards::text(card)).into());
-        self.send_update(status, content, facts)
+        self.send_update(status, content, facts)?;
+        if self.agent.client_reads_messages() {
+            let reply = ContentChunk::new(self.redacted(&text.reply()).into());
+            self.notify(SessionUpdate::AgentMessageChunk(reply))?;
+        }
+        Ok(())
     }
 
     fn send_update(&self, status: ToolCallStatus, content: Vec<ToolCallContent>, facts: Value) -> Result<(), Error> {

@@ -19,7 +19,7 @@ pub(crate) struct HandClient {
     input: Option<ChildStdin>,
     lines: Receiver<Value>,
     /// Messages that nobody has waited for yet.
-    waiting: Vec<Value>,
+    pub(crate) waiting: Vec<Value>,
     requests: u64,
     pub(crate) session: String,
 }
@@ -193,8 +193,8 @@ impl HandClient {
     }
 }
 
-/// The text of the last block of a tool call.
+/// The text blocks of a tool call.
 pub(crate) fn card_text(update: &Value) -> String {
-    let blocks = update["content"].as_array().expect("content");
-    blocks.last().and_then(|block| block["content"]["text"].as_str()).expect("a text").to_owned()
+    let blocks = update["content"].as_array().expect("content").iter();
+    blocks.filter_map(|block| block["content"]["text"].as_str()).collect::<Vec<_>>().join("\n")
 }

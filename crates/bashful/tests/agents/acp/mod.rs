@@ -130,9 +130,28 @@ fn acpx_without_terminals_runs_a_command_here() {
     let frames = frames(&["--no-terminal"], "echo hello");
     let (last, reason) = ended(&frames);
     assert_eq!((last["status"].as_str(), reason), (Some("completed"), "end_turn"));
-    let text = last["content"][0]["content"]["text"].as_str().expect("a text");
-    assert!(text.contains("\n  hello\n"), "{text}");
+    assert_eq!(last["content"][0]["content"]["text"], "```text\nhello\n```", "{last}");
     assert!(!has_request(&frames, "terminal/create"), "{frames:?}");
+}
+
+/// Everything that acpx prints in its format for scripts.
+#[track_caller]
+fn quiet(options: &[&str], prompt: &str) -> String {
+    let home = Home::new(BASHFUL);
+    let output = acpx(&home, 120, &[&["--format", "quiet"], options].concat(), prompt).output().expect("it runs");
+    assert!(output.status.success(), "{output:?}");
+    home.check_nothing_survives();
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+#[test]
+fn acpx_prints_the_output_to_scripts_and_behind_it_what_went_wrong() {
+    for options in [&[][..], &["--no-terminal"]] {
+        assert_eq!(quiet(options, "printf 'a *b*\\n\\n  c\\n'"), "a *b*\n\n  c\n");
+        assert_eq!(quiet(options, "!echo typed"), "typed\n");
+        let failed = quiet(options, "echo out; exit 3");
+        assert!(failed.starts_with("out\n") && failed.contains("\n✗ failed"), "{failed}");
+    }
 }
 
 #[test]

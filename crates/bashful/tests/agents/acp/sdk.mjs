@@ -107,7 +107,7 @@ await acp
       const first = updates.find(({ update }) => update.content?.[0]?.type === "terminal").update;
       assert.equal(first.content[0].terminalId, "t1");
     } else {
-      assert.match(end.shown, /out\n +err\n/);
+      assert.match(end.shown, /out\nerr\n/);
     }
     // Fail.
     end = await prompt("exit 3");

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::client::{HandClient, card_text};
 use super::misbehaving::show_until_release;
@@ -12,8 +12,11 @@ fn a_prompt_is_a_command_and_its_result_is_a_card() {
     let mut client = HandClient::new(false);
     let (text, facts) = client.run("echo '```'; echo \"in $PWD\"; exit 3");
     let directory = client.home.path().display().to_string();
-    assert!(text.starts_with("````text\n✗ $ echo '```'; ") && text.ends_with("\n````"), "{text}");
-    assert!(text.contains(&format!("\n  in {directory}\n")), "{text}");
+    assert!(
+        text.starts_with(&format!("````text\n```\nin {directory}\n````\n```text\n✗ failed")),
+        "the output first: {text}"
+    );
+    assert!(text.contains("exit 3") && text.ends_with("\n```"), "{text}");
     assert_eq!((&facts["status"], &facts["exit_code"]), (&json!("exited"), &json!(3)));
     client.leave().check_nothing_survives();
 }
@@ -27,11 +30,13 @@ fn output_streams_while_the_command_runs() {
     assert_eq!((&call["kind"], &call["status"]), (&json!("execute"), &json!("in_progress")));
     client.find("output", |message| {
         let update = &message["params"]["update"];
-        update["status"] == "in_progress" && update["content"][0]["content"]["text"].to_string().contains("  begun")
+        update["status"] == "in_progress" && update["content"][0]["content"]["text"] == "```text\nbegun\n```"
     });
     std::fs::write(client.home.path().join("go"), "").expect("a file");
     assert_eq!(client.turn_end(prompt), "end_turn");
-    assert!(card_text(&client.call_end()).contains("\n  begun\n  over\n"));
+    assert!(card_text(&client.call_end()).starts_with("```text\nbegun\nover\n```\n"));
+    let is_message = |message: &Value| message["params"]["update"]["sessionUpdate"] == "agent_message_chunk";
+    assert!(!client.waiting.iter().any(is_message), "an editor would show the output twice");
     client.leave().check_nothing_survives();
 }
 
@@ -153,7 +158,7 @@ fn a_persons_command_keeps_its_shell_and_moves_the_session() {
     std::fs::create_dir(client.home.path().join("below")).expect("a directory");
     client.run("!cd below; x=kept");
     let (text, facts) = client.run("!echo \"$x\"; false");
-    assert!(text.contains("\n  kept\n"), "{text}");
+    assert!(text.starts_with("```text\nkept\n```\n"), "{text}");
     let below = client.home.path().join("below").display().to_string();
     assert_eq!((&facts["exitCode"], &facts["workingDir"]), (&json!(1), &json!(below)));
     assert!(!client.was_asked("terminal/create"), "the shell is here");
