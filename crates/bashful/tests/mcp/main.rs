@@ -379,6 +379,32 @@ fn who_gave_a_token_is_told_how_far_it_has_come() {
     ends_well(server, &home);
 }
 
+/// Clients give up on a call of which they hear nothing.
+#[test]
+fn who_gave_a_token_hears_of_a_silent_command_and_of_a_silent_job_all_the_time() {
+    let home = home();
+    let mut server = Server::greeted(&home, &[], &[]);
+    server.call("bash", &json!({ "command": format!("exec >&-; {WAITS}"), "mode": "background" }));
+    let waits = json!({ "command": "until [ -e go ]; do sleep 0.01; done", "timeout": 300 });
+    for (token, tool, arguments) in
+        [("command", "bash", waits), ("job", "job", json!({ "action": "wait", "ids": [1], "wait_seconds": 40 }))]
+    {
+        let call = json!({ "name": tool, "arguments": arguments, "_meta": { "progressToken": token } });
+        server.request(token, "tools/call", &call);
+    }
+    for _ in 0..2 {
+        for token in ["command", "job"] {
+            let heard = server.progress(&json!(token));
+            assert!(heard.ends_with("s, 0 bytes"), "{heard}");
+        }
+    }
+    std::fs::write(home.path().join("go"), "").expect("they may go on");
+    for token in ["command", "job"] {
+        server.answer(token);
+    }
+    ends_well(server, &home);
+}
+
 #[test]
 fn a_server_works_where_it_is_told_to_and_speaks_the_dialect_it_is_told_to() {
     let home = home();
