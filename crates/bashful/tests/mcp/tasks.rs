@@ -1,6 +1,7 @@
 //! Jobs as tasks, for clients that know the extension.
 
 use bashful_testkit::{Home, eventually};
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
 use super::server::{Server, text};
@@ -22,7 +23,7 @@ impl Client {
         params["_meta"] = json!({
             "io.modelcontextprotocol/protocolVersion": "2026-07-28",
             "io.modelcontextprotocol/clientInfo": { "name": "test", "version": "1" },
-            "io.modelcontextprotocol/clientCapabilities": { "extensions": extensions },
+            "io.modelcontextprotocol/clientCapabilities": { "elicitation": {}, "extensions": extensions },
         });
         self.server.ask(method, &params)
     }
@@ -102,14 +103,69 @@ fn a_command_that_outlasts_its_call_is_a_task_and_can_be_cancelled() {
     client.end(&home);
 }
 
+/// A task needs no input: its command has not begun before the user has said yes.
+#[test]
+fn the_user_is_asked_before_there_is_a_task() {
+    let home = home();
+    let mut client = Client::new(&home, &[("BASHFUL_GUARD_LEVELS", "{\"git/force-push\"=\"ask\"}")]);
+    let arguments = json!({ "command": "git push --force 2>/dev/null; echo over", "mode": "background" });
+    let asked = client.bash(&arguments);
+    assert_eq!((&asked["resultType"], &asked["taskId"]), (&json!("input_required"), &Value::Null), "{asked}");
+    assert_eq!(client.task("tasks/get", "1")["error"]["code"], -32602, "nothing has begun");
+    let answered = json!({
+        "name": "bash", "arguments": arguments, "requestState": asked["requestState"],
+        "inputResponses": { "allow": { "action": "accept", "content": {} } },
+    });
+    let begun = client.ask("tools/call", answered)["result"].clone();
+    assert_eq!((&begun["resultType"], &begun["taskId"]), (&json!("task"), &json!("1")), "{begun}");
+    assert!(text(&client.until("1", "completed")["result"]).contains("\nover\n"));
+    client.end(&home);
+}
+
+/// As with the tool `job`: the jobs of a user are one list.
+#[test]
+fn a_job_of_another_program_is_a_task_and_one_that_was_lost_ends() {
+    let home = home();
+    let script = format!("echo $PPID >keeper.new; mv keeper.new keeper; {WAITS}");
+    for script in ["sleep 777", &script] {
+        assert!(home.run(&["run", "-b", script]).status.success());
+    }
+    let mut client = Client::new(&home, &[]);
+    assert_eq!(client.task("tasks/get", "1")["result"]["status"], "working");
+    assert_eq!(client.task("tasks/cancel", "1")["error"], Value::Null);
+    client.until("1", "cancelled");
+    // In the dialect of pi, a client sees its own jobs alone.
+    let mut pi = Client { server: Server::start(&home, &["--dialect", "pi"], &[]), knows_tasks: true };
+    for method in ["tasks/get", "tasks/cancel", "tasks/update"] {
+        let refused = pi.ask(method, json!({ "taskId": "2", "inputResponses": {} }));
+        assert_eq!(refused["error"]["code"], -32601, "{refused}");
+    }
+    pi.server.close();
+    assert!(pi.server.end().success());
+    home.wait_for("keeper");
+    let keeper = std::fs::read_to_string(home.path().join("keeper")).expect("it is there");
+    kill_process(keeper.trim().parse().ok().and_then(Pid::from_raw).expect("a process id"), Signal::KILL)
+        .expect("there");
+    let result = client.until("2", "completed")["result"].clone();
+    assert!(result["isError"] == true && text(&result).contains("lost"), "{result}");
+    std::fs::write(home.path().join("go"), "").expect("it may go on");
+    client.end(&home);
+}
+
 #[test]
 fn who_does_not_know_tasks_sees_no_change_and_unknown_tasks_are_named() {
     let home = home();
     let mut client = Client::new(&home, &[]);
     for (id, about) in [("9", "never been a job 9"), ("x", "\"x\"")] {
-        let refused = client.task("tasks/get", id);
-        assert_eq!(refused["error"]["code"], -32602, "{refused}");
-        assert!(refused["error"]["message"].as_str().is_some_and(|message| message.contains(about)), "{refused}");
+        for method in ["tasks/get", "tasks/cancel", "tasks/update"] {
+            let refused = client.ask(method, json!({ "taskId": id, "inputResponses": {} }));
+            assert_eq!(refused["error"]["code"], -32602, "{refused}");
+            assert!(refused["error"]["message"].as_str().is_some_and(|message| message.contains(about)), "{refused}");
+        }
+    }
+    // The first era had these: a result comes with `tasks/get` now, and nobody lists the tasks of others.
+    for method in ["tasks/result", "tasks/list"] {
+        assert_eq!(client.task(method, "9")["error"]["code"], -32601);
     }
     // A model has to see what is at a terminal.
     let screen = client.bash(&json!({ "command": "read -p 'name? ' name", "pty": true, "mode": "background" }));
