@@ -183,6 +183,17 @@ impl Wanted<'_> {
         if self.extent >= Extent::Replaced && self.can_replace() {
             lines = format!("{lines}[--replace: {title} will not offer its own shell tool to the model]\n");
         }
+        if self.client == Client::Claude {
+            lines += match self.extent {
+                Extent::Server => {
+                    "[auto mode: Claude Code's safety check decides about each command of this tool, and you are not asked]\n"
+                }
+                _ => {
+                    "[auto mode: Claude Code's safety check skips every command of this tool, because a rule allows it]\n"
+                }
+            };
+            lines += "[Claude Code's sandbox holds its own shell alone: commands of this tool run outside of it]\n";
+        }
         if self.client == Client::Codex {
             lines += "[Codex's sandbox does not hold MCP servers: commands of this tool run outside of it, even with `read-only`]\n";
         }

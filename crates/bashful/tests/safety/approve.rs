@@ -298,6 +298,19 @@ fn codex_users_are_told_that_the_sandbox_does_not_hold_the_server() {
 }
 
 #[test]
+fn users_of_claude_code_are_told_of_its_auto_mode_and_its_sandbox() {
+    let setting = Setting::new();
+    for (args, check) in [
+        (&["claude", "--dry-run"][..], "decides about each command"),
+        (&["claude", "--approve", "--dry-run"], "skips every command"),
+    ] {
+        let said = setting.installs(args);
+        assert!(said.contains(&format!("[auto mode: Claude Code's safety check {check} of this tool")), "{said}");
+        assert!(said.contains("Claude Code's sandbox holds its own shell alone"), "{said}");
+    }
+}
+
+#[test]
 fn clients_that_keep_approvals_to_themselves_are_named() {
     let setting = Setting::new();
     let said = setting.installs(&["cursor", "--replace", "--yes"]);

@@ -49,6 +49,9 @@ pub struct Agent {
 /// All agents of the matrix.
 pub const AGENTS: [Agent; 6] = [CLAUDE, CODEX, GEMINI, OPENCODE, COPILOT, QWEN];
 
+const NO_AUTO_MODE: (&str, &str) = ("auto mode", "this is about Claude Code's");
+const NO_WORKTREE: (&str, &str) = ("worktree", "it has no tool to enter a worktree");
+
 const CLAUDE: Agent = Agent {
     name: "claude",
     source: Source {
@@ -100,7 +103,7 @@ const CODEX: Agent = Agent {
     settings: None,
     own_shell: ("exec_command", |command| json!({ "cmd": command })),
     cost_percent: 100,
-    excused: &[("worktree", "it has no tool to enter a worktree")],
+    excused: &[NO_AUTO_MODE, NO_WORKTREE],
 };
 
 const GEMINI: Agent = Agent {
@@ -127,7 +130,7 @@ const GEMINI: Agent = Agent {
     )),
     own_shell: ("run_shell_command", |command| json!({ "command": command })),
     cost_percent: 100,
-    excused: &[("worktree", "it has no tool to enter a worktree")],
+    excused: &[NO_AUTO_MODE, NO_WORKTREE],
 };
 
 const OPENCODE: Agent = Agent {
@@ -159,7 +162,7 @@ const OPENCODE: Agent = Agent {
     settings: None,
     own_shell: ("bash", |command| json!({ "command": command, "description": "part of the script" })),
     cost_percent: 100,
-    excused: &[("worktree", "it has no tool to enter a worktree")],
+    excused: &[NO_AUTO_MODE, NO_WORKTREE],
 };
 
 const COPILOT: Agent = Agent {
@@ -185,10 +188,7 @@ const COPILOT: Agent = Agent {
     settings: None,
     own_shell: ("bash", |command| json!({ "command": command, "description": "part of the script" })),
     cost_percent: 105,
-    excused: &[
-        ("worktree", "it has no tool to enter a worktree"),
-        ("replace", "no setting hides its shell, only the flag --excluded-tools"),
-    ],
+    excused: &[NO_AUTO_MODE, NO_WORKTREE, ("replace", "no setting hides its shell, only the flag --excluded-tools")],
 };
 
 const QWEN: Agent = Agent {
@@ -211,7 +211,7 @@ const QWEN: Agent = Agent {
     settings: None,
     own_shell: ("run_shell_command", |command| json!({ "command": command, "is_background": false })),
     cost_percent: 105,
-    excused: &[("worktree", "it has no tool to enter a worktree")],
+    excused: &[NO_AUTO_MODE, NO_WORKTREE],
 };
 
 impl Agent {

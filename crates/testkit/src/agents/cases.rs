@@ -31,7 +31,7 @@ pub enum Held {
 }
 
 /// All cases, in the order of the table.
-pub const CASES: [Case; 15] = [
+pub const CASES: [Case; 16] = [
     Case { name: "output", run: output },
     Case { name: "whole", run: texts::whole },
     Case { name: "cost", run: texts::cost },
@@ -39,6 +39,7 @@ pub const CASES: [Case; 15] = [
     Case { name: "long failure", run: long_failure },
     Case { name: "background", run: background },
     Case { name: "approve", run: approve },
+    Case { name: "auto mode", run: auto_mode },
     Case { name: "replace", run: replace },
     Case { name: "interrupt", run: |rig, agent| cancel(rig, agent, StopBy::Interrupt) },
     Case { name: "terminal", run: cancel_at_terminal },
@@ -138,12 +139,28 @@ fn background(rig: &Rig, agent: &'static Agent) -> Verdict {
     Ok(HELD)
 }
 
-/// After `install --approve` a call needs no permission.
+/// After `install --approve` a call needs no permission, and runs outside of the sandbox that some agents have.
 fn approve(rig: &Rig, agent: &'static Agent) -> Verdict {
     let home = AgentHome::with_server(rig, agent, &["--approve"])?;
-    let play = home.play(vec![vec![Call::bash(SPEAK)]], false, None)?;
+    let play = home.play(vec![vec![Call::bash(&format!("{SPEAK}; touch ../outside"))]], false, None)?;
     play.expect(0, &SPOKEN)?;
     offered_at_once(&play)?;
+    if !home.path().join("outside").exists() {
+        return Err(format!("the command could not write a file\n{play}"));
+    }
+    Ok(HELD)
+}
+
+/// The safety check of auto mode decides about every call, and about none after `install --approve`.
+fn auto_mode(rig: &Rig, agent: &'static Agent) -> Verdict {
+    // The check runs on servers that the stage cannot reach, so every call that needs it is refused.
+    let refused = ["its safety check does not run"];
+    for (options, texts) in [(&[][..], &refused[..]), (&["--approve"], &SPOKEN)] {
+        let home = AgentHome::new(rig, agent)?;
+        home.write(".claude/settings.json", "{ \"permissions\": { \"defaultMode\": \"auto\" } }\n")?;
+        home.install_server(options)?;
+        home.play(vec![vec![Call::bash(SPEAK)]], false, None)?.expect(0, texts)?;
+    }
     Ok(HELD)
 }
 

@@ -79,20 +79,27 @@ impl<'a> AgentHome<'a> {
             std::fs::create_dir(&directory).map_err(|error| error.to_string())?;
         }
         if let Some((path, text)) = agent.settings {
-            let path = home.path().join(path);
-            let parent = path.parent().unwrap_or(home.path());
-            std::fs::create_dir_all(parent)
-                .and_then(|()| std::fs::write(&path, text))
-                .map_err(|error| error.to_string())?;
+            home.write(path, text)?;
         }
         Ok(home)
+    }
+
+    /// Writes a file, given by its path below the home.
+    pub(super) fn write(&self, path: &str, text: &str) -> Result<(), String> {
+        let path = self.path().join(path);
+        let made = path.parent().map_or(Ok(()), std::fs::create_dir_all);
+        made.and_then(|()| std::fs::write(&path, text)).map_err(|error| error.to_string())
     }
 
     /// A home with the server installed by `bashful mcp install` and these options.
     pub(super) fn with_server(rig: &'a Rig, agent: &'static Agent, options: &[&str]) -> Result<Self, String> {
         let home = Self::new(rig, agent)?;
-        home.bashful(&[&["mcp", "install", agent.name, "--yes"], options].concat())?;
+        home.install_server(options)?;
         Ok(home)
+    }
+
+    pub(super) fn install_server(&self, options: &[&str]) -> Result<(), String> {
+        self.bashful(&[&["mcp", "install", self.agent.name, "--yes"], options].concat())
     }
 
     pub(super) fn path(&self) -> &Path {

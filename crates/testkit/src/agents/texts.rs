@@ -80,17 +80,15 @@ fn project<'a>(rig: &'a Rig, agent: &'static Agent) -> Result<AgentHome<'a>, Str
     let home = AgentHome::with_server(rig, agent, &[])?;
     let notes = "a note\n".repeat(40) + "TODO: the rest\nthe last note\n";
     for (name, text) in [
-        ("list.json", "[\n  1,\n  {\"two\": 2}\n]\n"),
-        ("package.json", "{\n  \"name\": \"x\",\n  \"list\": [1, 2]\n}\n"),
-        ("notes.txt", &notes),
-        ("web/index.html", "<!-- TODO: a title -->\n"),
-        ("web/main.js", "// TODO: everything\n"),
-        ("web/style.css", "\n"),
-        ("web/data.json", "{}\n"),
+        ("project/list.json", "[\n  1,\n  {\"two\": 2}\n]\n"),
+        ("project/package.json", "{\n  \"name\": \"x\",\n  \"list\": [1, 2]\n}\n"),
+        ("project/notes.txt", &notes),
+        ("project/web/index.html", "<!-- TODO: a title -->\n"),
+        ("project/web/main.js", "// TODO: everything\n"),
+        ("project/web/style.css", "\n"),
+        ("project/web/data.json", "{}\n"),
     ] {
-        let path = home.project().join(name);
-        let parent = path.parent().map_or(Ok(()), std::fs::create_dir_all);
-        parent.and_then(|()| std::fs::write(&path, text)).map_err(|error| error.to_string())?;
+        home.write(name, text)?;
     }
     let git = |arguments: &[&str]| {
         let identity = ["-c", "user.name=rig", "-c", "user.email=rig@localhost", "-c", "init.defaultBranch=main"];
