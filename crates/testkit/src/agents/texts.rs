@@ -36,34 +36,44 @@ pub(super) fn whole(rig: &Rig, agent: &'static Agent) -> Verdict {
     Ok(HELD)
 }
 
-/// Ten ordinary commands.
-const ORDINARY: [&str; 10] = [
-    "ls",
-    "cat package.json",
-    "git status --short",
-    "git log --oneline | head -5",
-    "grep -rn TODO .",
-    "wc -l notes.txt; tail -2 notes.txt",
-    "cat missing.txt",
-    "seq 1 20000",
-    "if then",
+/// Ten ordinary commands, and a part of what each prints.
+const ORDINARY: [(&str, &str); 10] = [
+    ("ls", "notes.txt"),
+    ("cat package.json", "name"),
+    ("git status --short", "?? web/"),
+    ("git log --oneline | head -5", "first notes"),
+    ("grep -rn TODO .", "TODO: the rest"),
+    ("wc -l notes.txt; tail -2 notes.txt", "the last note"),
+    ("cat missing.txt", "No such file"),
+    // Some agents show the first lines, others the last ones.
+    ("seq 1 20000", "\n1"),
+    ("if then", "syntax error"),
     // Last, because some agents stay in the directory.
-    "cd web && ls | head -3",
+    ("cd web && ls | head -3", "main.js"),
 ];
 
-/// Ten results cost about as much as those of the agent's own shell, or less.
+/// Ten results cost about as much as those of the agent's own shell, or less. A command whose output that shell has lost does not
+/// count, as happens to Qwen Code.
 pub(super) fn cost(rig: &Rig, agent: &'static Agent) -> Verdict {
     let home = project(rig, agent)?;
     let (shell, arguments) = agent.own_shell;
     let own = |script: &str| vec![Call { tool: Tool::Own(shell.to_owned()), arguments: arguments(script) }];
-    let turns = ORDINARY.map(|script| vec![Call::bash(script)]).into_iter().chain(ORDINARY.map(own));
+    let scripts = ORDINARY.map(|(script, _)| script);
+    let turns = scripts.map(|script| vec![Call::bash(script)]).into_iter().chain(scripts.map(own));
     let play = home.play(turns.collect(), true, None)?;
-    let bytes = |turns: std::ops::Range<usize>| -> Result<Vec<usize>, String> {
-        turns.map(|turn| Ok(play.result(turn)?.len())).collect()
-    };
-    let (ours, own) = (bytes(0..ORDINARY.len())?, bytes(ORDINARY.len()..2 * ORDINARY.len())?);
+    let (mut ours, mut own, mut lost) = (Vec::new(), Vec::new(), String::new());
+    for (at, (script, printed)) in ORDINARY.into_iter().enumerate() {
+        play.expect(at, &[printed])?;
+        let of_own = play.result(ORDINARY.len() + at)?;
+        if of_own.contains(printed) {
+            ours.push(play.result(at)?.len());
+            own.push(of_own.len());
+        } else {
+            lost = format!("{lost}; its own shell lost the output of `{script}`");
+        }
+    }
     let sums = (ours.iter().sum::<usize>(), own.iter().sum::<usize>());
-    let facts = format!("{} bytes, its own shell {}: {ours:?} {own:?}", sums.0, sums.1);
+    let facts = format!("{} bytes, its own shell {}: {ours:?} {own:?}{lost}", sums.0, sums.1);
     if sums.0 * 100 > sums.1 * agent.cost_percent {
         Err(format!("{facts}\n{}", quoted(&play)))
     } else {
