@@ -32,6 +32,7 @@ pub(crate) struct NotText {
 pub(crate) fn main(args: &RunArgs, dialect: Dialect, file: Option<&Path>) -> Result<Exit, Box<dyn Error>> {
     let around = Surroundings::read();
     let (mut settings, _) = around.settings(file)?;
+    args.command.change(&mut settings);
     guard::set_dialect_levels(&mut settings, dialect);
     let mut asked = bash_call(args)?;
     // A tool without the argument `cwd` runs in the server's directory.

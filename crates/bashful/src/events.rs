@@ -25,6 +25,7 @@ use crate::surroundings::Surroundings;
 pub(crate) fn main(args: &RunArgs, file: Option<&Path>) -> Result<Exit, Box<dyn Error>> {
     let around = Surroundings::read();
     let (mut settings, _) = around.settings(file)?;
+    args.command.change(&mut settings);
     let dialect = args.dialect.unwrap_or_default();
     guard::set_dialect_levels(&mut settings, dialect);
     let request = request(args)?;

@@ -7,8 +7,8 @@ use std::ffi::OsStr;
 use std::fmt::Write;
 use std::path::Path;
 
-use bashful_dialect::visible;
-use bashful_engine::{Lines, Plan, RewriteFor};
+use bashful_dialect::{facts, visible};
+use bashful_engine::{Fence, Layer, Lines, Network, Plan, RewriteFor};
 use serde_json::json;
 
 use crate::cli::{ExplainArgs, Mode};
@@ -21,7 +21,8 @@ use crate::{check, guard, print};
 /// Shows the plan, and runs nothing.
 pub(crate) fn main(args: &ExplainArgs, file: Option<&Path>) -> Result<Exit, Box<dyn Error>> {
     let around = Surroundings::read();
-    let (settings, _) = around.settings(file)?;
+    let (mut settings, _) = around.settings(file)?;
+    args.command.change(&mut settings);
     let (request, mut notices) = request::request(&args.command, &settings, false)?;
     let engine = setup::engine(&settings, &around, args.command.cwd.as_deref())?;
     engine.recall_snapshot();
@@ -47,6 +48,18 @@ pub(crate) fn main(args: &ExplainArgs, file: Option<&Path>) -> Result<Exit, Box<
     Ok(Exit::Code(0))
 }
 
+/// The fence in one line.
+fn sandbox(fence: &Fence) -> String {
+    let writes: Vec<String> = fence.writable.iter().map(|path| visible(&path.to_string_lossy())).collect();
+    let hidden = fence.layers.iter().filter(|layer| matches!(layer, Layer::Hidden { .. })).count();
+    let network = match fence.network {
+        Network::Off => "loopback only",
+        Network::On => "that of this machine",
+    };
+    let writes = if writes.is_empty() { "nothing but its own /tmp".to_owned() } else { writes.join(", ") };
+    format!("{}; writes: {writes}; hidden: {hidden} paths; network: {network}", fence.mode)
+}
+
 fn as_text(plan: &Plan, notices: &[String]) -> String {
     let mut text = String::new();
     let script = String::from_utf8_lossy(plan.script.as_bytes());
@@ -58,6 +71,9 @@ fn as_text(plan: &Plan, notices: &[String]) -> String {
     };
     let _ = writeln!(text, "script:      {}", script.trim_end().replace('\n', "\n             "));
     let _ = writeln!(text, "directory:   {}", visible(&plan.directory.to_string_lossy()));
+    if let Some(fence) = &plan.fence {
+        let _ = writeln!(text, "sandbox:     {}", sandbox(fence));
+    }
     let _ = writeln!(text, "stopped:     after {}, killed {} later", plan.lifetime, plan.grace);
     let _ = writeln!(text, "shown:       {}", shown(plan));
     if let Some(snapshot) = &plan.snapshot {
@@ -126,6 +142,7 @@ fn as_json(plan: &Plan, notices: &[String]) -> serde_json::Value {
         "script": String::from_utf8_lossy(plan.script.as_bytes()),
         "cwd": plan.directory.to_string_lossy(),
         "session": plan.session.as_ref().map(|session| session.name.as_str()),
+        "sandbox": plan.fence.as_ref().map(|fence| facts::of_fence(fence)),
         "lifetime_seconds": plan.lifetime.0.as_secs_f64(),
         "grace_seconds": plan.grace.0.as_secs_f64(),
         "shown_bytes": { "whole": plan.window.whole.bytes.0, "head": plan.window.head.bytes.0, "tail": plan.window.tail.bytes.0 },

@@ -45,7 +45,8 @@ pub(crate) fn main(args: &RunArgs, file: Option<&Path>) -> Result<Exit, Box<dyn 
         return as_dialect::main(args, dialect, file);
     }
     let around = Surroundings::read();
-    let (settings, _) = around.settings(file)?;
+    let (mut settings, _) = around.settings(file)?;
+    args.command.change(&mut settings);
     run(args, &settings, &around).map_err(|error| {
         let error = around.state().explain(error);
         if let Some(notice) = around.state().notice().filter(|_| !args.json && !error.is::<NoPlace>()) {

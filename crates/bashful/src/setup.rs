@@ -9,9 +9,10 @@ use std::sync::Arc;
 
 use bashful_dialect::Limits;
 use bashful_engine::{
-    ArtifactUrls, Budget, Cleaning, Engine, EnvError, EnvironmentPolicy, Grace, JobUrls, LeftoverPolicy, Lifetime,
-    LocalUrls, NotBash, Options, Orphans, OutputRedactor, Patience, Pattern, PlanError, Redactor, Rewriting, Scheme,
-    SessionOwner, Sizes, SkillUrls, SnapshotOptions, Window, working_directory,
+    ArtifactUrls, Budget, Caches, Cleaning, Engine, EnvError, EnvironmentPolicy, FencePolicy, Grace, JobUrls,
+    LeftoverPolicy, Lifetime, LocalUrls, Network, NotBash, Options, Orphans, OutputRedactor, Patience, Pattern,
+    PlanError, Redactor, Rewriting, SandboxOptions, Scheme, SessionOwner, Sizes, SkillUrls, SnapshotOptions, Window,
+    working_directory,
 };
 use bashful_sys::Errno;
 use thiserror::Error;
@@ -102,9 +103,35 @@ pub(crate) fn options(
     options.orphans = Orphans::Adopt;
     options.rewriting = rewriting(settings, around, &options);
     options.judge = guard::judge(settings, around)?;
+    options.sandbox = Some(sandbox(&settings.sandbox, around, cwd));
     options.limits = vec![descriptors];
     options.umask = umask::given();
     Ok(options)
+}
+
+/// The sandbox of these settings. `workspace` is its directory, if it is not that of the program.
+fn sandbox(wanted: &settings::SandboxSettings, around: &Surroundings, workspace: Option<&Path>) -> SandboxOptions {
+    let list = |names: &settings::Names| names.0.iter().map(ToString::to_string).collect();
+    let policy = FencePolicy {
+        mode: wanted.mode.mode(),
+        write: list(&wanted.write),
+        caches: match wanted.caches {
+            settings::SandboxCaches::Private => Caches::Private,
+            settings::SandboxCaches::Shared => Caches::Shared,
+        },
+        hide: list(&wanted.hide),
+        protect: list(&wanted.protect),
+        network: match wanted.network {
+            settings::SandboxNetwork::Off => Network::Off,
+            settings::SandboxNetwork::On => Network::On,
+        },
+    };
+    // Commands may read outputs that replies name, and have to read their own functions.
+    let shown = ["artifacts", "snapshots"].iter().filter_map(|part| around.state_part(part)).collect();
+    let state = around.state_part("").map(|state| (state, shown));
+    let own_settings = around.settings_file().and_then(|file| Some((file.parent()?.to_path_buf(), Vec::new())));
+    let own = state.into_iter().chain(own_settings).collect();
+    SandboxOptions { policy, workspace: workspace.map(Path::to_path_buf), store: around.state_part("sandboxes"), own }
 }
 
 /// The default working directory of commands.

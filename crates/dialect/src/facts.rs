@@ -4,8 +4,8 @@ use std::error::Error;
 use std::path::Path;
 
 use bashful_engine::{
-    Clip, Direction, End, Exit, JobRecord, LimitHit, Outcome, Output, Redactor, Refusal, ShownSoFar, StopReason,
-    error_chain,
+    Clip, Direction, End, Exit, Fence, JobRecord, Layer, LimitHit, Network, Outcome, Output, Redactor, Refusal,
+    ShownSoFar, StopReason, error_chain,
 };
 use bashful_sys::signal;
 use serde::Serialize;
@@ -93,7 +93,26 @@ pub fn of_outcome(outcome: &Outcome, cwd: &Path, notices: &[String]) -> Value {
     if outcome.lost_beginning {
         facts["lost_beginning"] = true.into();
     }
+    if let Some(fence) = &outcome.fence {
+        facts["sandbox"] = of_fence(fence);
+    }
     facts
+}
+
+/// The facts about the fence of a command.
+pub fn of_fence(fence: &Fence) -> Value {
+    let hidden = fence.layers.iter().filter_map(|layer| match layer {
+        Layer::Hidden { at, .. } => Some(at.to_string_lossy()),
+        _ => None,
+    });
+    json!({
+        "mode": fence.mode.word(),
+        "rung": "namespaces",
+        "writes": fence.writable.iter().map(|path| path.to_string_lossy()).collect::<Vec<_>>(),
+        "hidden": hidden.collect::<Vec<_>>(),
+        "network": match fence.network { Network::Off => "off", Network::On => "on" },
+        "sockets": "hidden",
+    })
 }
 
 /// The status for the end of a command.

@@ -91,6 +91,11 @@ pub trait Backend: Send + Sync {
     }
 }
 
+/// The place of a refused mount, in words.
+fn place(at: &Path) -> String {
+    if at.as_os_str().is_empty() { String::new() } else { format!(" ({} cannot be mounted)", at.display()) }
+}
+
 /// A boxed future, for methods of a trait object.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
@@ -222,6 +227,20 @@ pub enum StartError {
     /// The backend has no sessions.
     #[error("cannot start a session: this backend has no sessions; leave out the session")]
     SessionsUnsupported,
+    /// The sandbox could not be made or entered. Nothing ran.
+    #[error("the sandbox cannot be made{}, so nothing was run; see `bashful doctor`", place(at))]
+    Fence {
+        /// Path of the mount that was refused; empty if it was no mount.
+        at: PathBuf,
+        /// Error of the system.
+        source: std::io::Error,
+    },
+    /// The directory for the files of sandboxes cannot be used.
+    #[error("a sandbox needs a state directory, so nothing was run")]
+    FenceStore {
+        /// Error of the system.
+        source: std::io::Error,
+    },
     /// The keeper could not write the job's record.
     #[error("cannot start a job: its keeper cannot use {}", directory.display())]
     Record {

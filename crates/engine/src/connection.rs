@@ -114,13 +114,11 @@ impl Connection {
     }
 
     /// Receives descriptors from now on, which [`take_descriptor`](Self::take_descriptor) hands out.
-    #[cfg(feature = "screens")]
     pub(crate) fn expect_descriptors(&mut self) {
         self.descriptors.get_or_insert_default();
     }
 
     /// The oldest descriptor that has arrived.
-    #[cfg(feature = "screens")]
     pub(crate) fn take_descriptor(&mut self) -> Option<OwnedFd> {
         self.descriptors.as_mut().filter(|descriptors| !descriptors.is_empty()).map(|descriptors| descriptors.remove(0))
     }

@@ -88,6 +88,7 @@ pub(crate) fn spawn(program: &CStr, socket: &OwnedFd, limits: &[Limit]) -> io::R
         umask: None,
         tether: Tether::Loose,
         session: Session::Own,
+        fence: None,
     };
     spawn.start().map_err(|SpawnError { source, .. }| source)
 }

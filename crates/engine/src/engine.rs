@@ -19,6 +19,7 @@ use crate::capture::Cleaning;
 use crate::check::{self, Approver, Checked, Judge, Refusal};
 use crate::condensing::Condensing;
 use crate::environment::{Environment, EnvironmentPolicy};
+use crate::fences::SandboxOptions;
 use crate::job_input::JobInputs;
 use crate::jobs::{CreateJobError, JobKind, JobRecord, JobStore, LimitCheck, NewJobRecord, StderrFile};
 use crate::local::Local;
@@ -101,6 +102,8 @@ pub struct Options {
     pub keeper: KeeperProgram,
     /// Decides if the engine ends orphans of this program.
     pub orphans: Orphans,
+    /// The sandbox of commands. Without it, they can do everything that this program can do.
+    pub sandbox: Option<SandboxOptions>,
     /// Resource limits of commands that differ from this program's own.
     ///
     /// ```standalone_crate
@@ -190,6 +193,7 @@ impl Options {
             at_once: usize::try_from(at_once).unwrap_or(usize::MAX).min(Semaphore::MAX_PERMITS),
             keeper: KeeperProgram::This,
             orphans: Orphans::NotOurs,
+            sandbox: None,
             limits: Vec::new(),
             umask: None,
         }

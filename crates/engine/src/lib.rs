@@ -50,6 +50,7 @@ mod connection;
 mod early;
 mod engine;
 mod environment;
+mod fences;
 mod fixed_name;
 mod id_counter;
 mod job_input;
@@ -99,6 +100,7 @@ pub use artifacts::{
 pub use aside::run_aside;
 pub use backend::{After, Attached, Backend, BoxFuture, Outputs, StartError};
 pub use bashful_condense::{Condenser, FilterError, FilterInfo, Selection};
+pub use bashful_fence::{Caches, Fence, FenceError, FencePolicy, Layer, Mode as SandboxMode, Network};
 pub use bashful_guard::{Finding, Guard, LONGEST_FOUND, Level, Policy, Prelude, RuleError, Setting, Verdict};
 pub use bashful_keeper::protocol::VERSION as PROTOCOL_VERSION;
 pub use bashful_keeper::{Ancestry, End, Exit, StopReason, ancestry, marked_ancestor};
@@ -121,6 +123,7 @@ pub use condensing::Condensing;
 pub use early::start_keeper_early;
 pub use engine::{Engine, KeeperProgram, LeftoverPolicy, Options, Orphans, RunError, ShellOptions};
 pub use environment::{EnvError, Environment, EnvironmentPolicy, Pattern, Withheld};
+pub use fences::SandboxOptions;
 pub use fixed_name::FixedName;
 pub use job_input::{JobInput, JobInputError, JobInputs};
 #[cfg(feature = "screens")]

@@ -23,6 +23,7 @@ use crate::backend::{After, Attached, Backend, BoxFuture, Outputs, StartError};
 use crate::check::Checked;
 use crate::connection::{Connection, Silence};
 use crate::early::{self, EarlyKeeper};
+use crate::fences::{Fences, MadeFence};
 use crate::jobs::{JobKind, NewJob, STDERR};
 use crate::keeper_link::{Keeper, KeeperHome, KeeperLink, KeeperProcess};
 use crate::keepers::Keepers;
@@ -51,6 +52,8 @@ pub(crate) struct Local {
     ready: Arc<ReadyKeepers>,
     reserve: Arc<Reserve>,
     keepers: Arc<Keepers>,
+    fences: Arc<Fences>,
+    fence_store: Option<PathBuf>,
     orphans: Orphans,
     /// True if every keeper process has one thread.
     small_keepers: bool,
@@ -83,6 +86,8 @@ impl Local {
             ready: Arc::new(ReadyKeepers::new(ready)),
             reserve: Arc::new(Reserve::new(ready, early)),
             keepers,
+            fences: Arc::default(),
+            fence_store: options.sandbox.as_ref().and_then(|sandbox| sandbox.store.clone()),
             orphans: options.orphans,
             small_keepers: options.keeper != KeeperProgram::This || !crate::keeper_entry_is_late(),
         })
@@ -94,6 +99,8 @@ impl Local {
             limits: self.limits.clone(),
             umask: self.umask,
             keepers: Arc::clone(&self.keepers),
+            fences: Arc::clone(&self.fences),
+            fence_store: self.fence_store.clone(),
             reserve: Arc::clone(&self.reserve),
         }
     }
@@ -171,6 +178,8 @@ pub(crate) struct Starter {
     limits: Vec<Limit>,
     umask: Option<u32>,
     keepers: Arc<Keepers>,
+    fences: Arc<Fences>,
+    fence_store: Option<PathBuf>,
     pub(crate) reserve: Arc<Reserve>,
 }
 
@@ -251,8 +260,11 @@ impl Starter {
             setup.input = WireInput::From(None);
         }
         // Each order, and the descriptors that belong to it.
-        let mut orders = vec![Order::Setup(setup)];
-        let mut descriptors = stdout_and_stderr(write);
+        let fence = self.fence(plan).await?;
+        let mut orders: Vec<Order> = fence.iter().map(|fence| fence.order()).collect();
+        orders.push(Order::Setup(setup));
+        let mut descriptors: Vec<BorrowedFd<'_>> = fence.iter().flat_map(|fence| fence.descriptors()).collect();
+        descriptors.extend(stdout_and_stderr(write));
         descriptors.extend(files.input.as_ref().map(AsFd::as_fd));
         if let Some(outside) = outside {
             orders.push(Order::Terminal(WireTerminal { outside: None }));
@@ -294,9 +306,21 @@ impl Starter {
         let Pipes { read, write } = Pipes::new(plan.streams)?;
         let IdleKeeper { socket, keeper } = self.reserve.take_if(is_sure).map_or_else(|| self.connect(), Ok)?;
         let mut link = Connection::new(socket)?;
-        let setup = Order::Setup(self.setup(plan, ShellStart::Ahead));
-        link.send(&[&setup], &stdout_and_stderr(&write)).await?;
+        let fence = self.fence(plan).await.map_err(io::Error::other)?;
+        let mut orders: Vec<Order> = fence.iter().map(|fence| fence.order()).collect();
+        orders.push(Order::Setup(self.setup(plan, ShellStart::Ahead)));
+        let mut descriptors: Vec<BorrowedFd<'_>> = fence.iter().flat_map(|fence| fence.descriptors()).collect();
+        descriptors.extend(stdout_and_stderr(&write));
+        link.send(&orders.iter().collect::<Vec<_>>(), &descriptors).await?;
         Ok(ReadyKeeper { link, outputs: read, keeper })
+    }
+
+    /// The fence of a command; none if it has none.
+    pub(crate) async fn fence(&self, plan: &Plan) -> Result<Option<Arc<MadeFence>>, StartError> {
+        match &plan.fence {
+            None => Ok(None),
+            Some(fence) => self.fences.get(fence, self.fence_store.as_deref(), self).await.map(Some),
+        }
     }
 
     pub(crate) fn setup(&self, plan: &Plan, when: ShellStart) -> Setup {
@@ -483,6 +507,7 @@ pub(crate) fn explain_step(plan: &Plan, step: FailedStep, errno: i32) -> StartEr
         {
             StartError::Shell { shell: plan.shell.display().to_string(), source }
         }
+        FailedStep::Spawn(Step::Fence) => StartError::Fence { at: PathBuf::new(), source },
         FailedStep::Spawn(_) | FailedStep::Record | FailedStep::Handover => explain(plan, source),
     }
 }

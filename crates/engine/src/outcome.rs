@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bashful_fence::Fence;
 use bashful_keeper::{End, Exit};
 
 use crate::artifacts::ArtifactFacts;
@@ -46,6 +47,8 @@ pub struct Outcome {
     pub exit_is_unknown: bool,
     /// Facts about the end that the reply has to name.
     pub notices: Vec<String>,
+    /// Fence that the command was in.
+    pub fence: Option<Arc<Fence>>,
 }
 
 /// A command whose output was closed before it had ended.

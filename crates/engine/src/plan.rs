@@ -5,6 +5,7 @@ use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use bashful_fence::{Fence, FenceError};
 use rustix::fs::{Access, access};
 use rustix::io::Errno;
 use thiserror::Error;
@@ -72,6 +73,8 @@ pub struct Plan {
     pub cleaning: Cleaning,
     /// Session that the command runs in; none if it has a shell of its own.
     pub session: Option<InSession>,
+    /// Fence around the command; none if it can do everything that this program can do.
+    pub fence: Option<Arc<Fence>>,
     /// Snapshot of the user's rc files that the shell sources first: functions and aliases. Their variables are in the
     /// environment already.
     pub snapshot: Option<Arc<Snapshot>>,
@@ -118,6 +121,9 @@ pub enum PlanError {
     /// A session's shell has no terminal.
     #[error("a session has no terminal; leave out the session, or the terminal")]
     TerminalInSession,
+    /// The policy of the sandbox cannot be resolved.
+    #[error(transparent)]
+    Fence(#[from] FenceError),
     /// The name or the value of a variable is invalid.
     #[error(transparent)]
     Env(#[from] EnvError),
@@ -190,8 +196,12 @@ impl Plan {
             // A terminal cannot be closed for its programs without hanging up on them.
             enough: request.enough.filter(|_| terminal.is_none()),
             cleaning: options.cleaning,
+            fence: None,
             snapshot,
         };
+        if let Some(sandbox) = &options.sandbox {
+            plan.fence = sandbox.resolve(request.sandbox, &options.directory, &plan.environment)?;
+        }
         if let Some(name) = request.session {
             let store = options.sessions.as_ref().ok_or(PlanError::NoSessions)?;
             let place = store.place(&plan, &name);

@@ -6,6 +6,7 @@ use std::fmt;
 use std::num::NonZeroU64;
 use std::path::PathBuf;
 
+use bashful_fence::Mode;
 use thiserror::Error;
 
 use crate::sessions::SessionName;
@@ -36,6 +37,8 @@ pub struct Request {
     /// Name of the dialect in which a tool asks; none if a person does, or for the usual one. What a user allows in one dialect
     /// holds in no other.
     pub dialect: Option<&'static str>,
+    /// How much the command may change; as the engine's sandbox says if none.
+    pub sandbox: Option<Mode>,
     /// One pipe for both streams, or two.
     pub streams: Streams,
     /// Source of standard input. Only a job can have an open one.
@@ -207,6 +210,7 @@ impl Request {
             lifetime: None,
             job_lifetime: None,
             dialect: None,
+            sandbox: None,
             streams: Streams::default(),
             input: Input::default(),
             window: None,

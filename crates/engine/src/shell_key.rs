@@ -14,6 +14,8 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Arc;
 
+use bashful_fence::Fence;
+
 use crate::environment::Environment;
 use crate::fixed_name::FixedName;
 use crate::plan::Plan;
@@ -38,6 +40,8 @@ pub(crate) struct ShellKey<'a> {
     grace: Grace,
     /// The shell has sourced it.
     snapshot: Option<Arc<Snapshot>>,
+    /// The shell is inside of it, and never leaves.
+    fence: Option<Arc<Fence>>,
     /// None if they were not read.
     conditions: Option<Conditions>,
 }
@@ -59,6 +63,7 @@ impl<'a> ShellKey<'a> {
             streams,
             grace,
             snapshot,
+            fence,
             // A waiting shell gets these with its command.
             script: _,
             lifetime: _,
@@ -87,6 +92,7 @@ impl<'a> ShellKey<'a> {
             streams: *streams,
             grace: *grace,
             snapshot: snapshot.clone(),
+            fence: fence.clone(),
             conditions: None,
         }
     }
@@ -99,7 +105,7 @@ impl<'a> ShellKey<'a> {
     }
 
     pub(crate) fn into_owned(self) -> ShellKey<'static> {
-        let Self { shell, directory, environment, streams, grace, snapshot, conditions } = self;
+        let Self { shell, directory, environment, streams, grace, snapshot, fence, conditions } = self;
         ShellKey {
             shell: Cow::Owned(shell.into_owned()),
             directory: Cow::Owned(directory.into_owned()),
@@ -107,6 +113,7 @@ impl<'a> ShellKey<'a> {
             streams,
             grace,
             snapshot,
+            fence,
             conditions,
         }
     }
@@ -118,6 +125,7 @@ impl<'a> ShellKey<'a> {
             shell,
             environment,
             snapshot,
+            fence,
             // The shell of a session changes its directory with its commands.
             directory: _,
             // Every command of a session has its own.
@@ -129,12 +137,15 @@ impl<'a> ShellKey<'a> {
         let snapshot = snapshot.as_ref().map(|snapshot| snapshot.path().as_os_str().as_bytes());
         let variables = lasting_variables(environment);
         let entries = variables.iter().flat_map(|(name, value)| [name.as_bytes(), value.as_bytes()]);
-        FixedName::new("session")
+        let hash = FixedName::new("session")
             .field(name.as_str().as_bytes())
             .field(shell.as_os_str().as_bytes())
             .list(snapshot.into_iter())
-            .list(entries.collect::<Vec<_>>().into_iter())
-            .hex()
+            .list(entries.collect::<Vec<_>>().into_iter());
+        match fence {
+            None => hash.hex(),
+            Some(fence) => hash.field(format!("{fence:?}").as_bytes()).hex(),
+        }
     }
 }
 

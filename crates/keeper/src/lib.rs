@@ -19,6 +19,7 @@
 mod ancestry;
 mod awake;
 mod duration_text;
+mod fence;
 pub mod gaps;
 mod link;
 pub mod output;

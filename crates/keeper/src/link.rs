@@ -133,9 +133,9 @@ impl EngineLink {
         self.send_all([report]);
     }
 
-    /// Hands a descriptor to the engine, with this report.
-    pub(crate) fn hand(&mut self, report: &Report, descriptor: BorrowedFd<'_>) {
-        self.send_with([report], &[descriptor]);
+    /// Hands descriptors to the engine, with this report.
+    pub(crate) fn hand(&mut self, report: &Report, descriptors: &[BorrowedFd<'_>]) {
+        self.send_with([report], descriptors);
     }
 
     /// Sends several reports at once, so that the engine wakes up once. An engine without a common version gets only

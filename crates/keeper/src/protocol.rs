@@ -103,6 +103,73 @@ pub enum Order {
     /// Stop the command after this time, counted from now, instead of the time in [`Begin`]. None if it has no end. Only peers of
     /// [`KNOWS_LIFETIMES`] and later get it.
     Lifetime(Option<Duration>),
+    /// Make a fence, report it, and end. Comes first, instead of a setup.
+    MakeFence(FenceOrder),
+    /// Go inside of this fence before the shell starts. Comes before the setup, once.
+    EnterFence {
+        /// True if the fence has the network of the host, and no namespace for it.
+        has_host_network: bool,
+        /// Handles on its namespaces, and the lock of its directories, which the keeper holds. They travel as descriptors.
+        handles: Vec<OwnedFd>,
+    },
+}
+
+/// Order to make a fence.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FenceOrder {
+    /// True if commands use the network of the host.
+    pub has_host_network: bool,
+    /// Mounts, in their order.
+    pub layers: Vec<FenceLayer>,
+}
+
+/// A mount of a fence.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FenceLayer {
+    /// What it does.
+    pub kind: LayerKind,
+    /// Absolute path inside.
+    pub at: Vec<u8>,
+    /// Absolute path of the directory of the fence that is shown; empty if none is.
+    pub from: Vec<u8>,
+    /// Absolute paths below a hidden directory that can be read.
+    pub shown: Vec<Vec<u8>>,
+}
+
+/// Kind of a mount.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum LayerKind {
+    /// A part of the host that may be changed.
+    Writable = 1,
+    /// A directory of the fence.
+    Private = 2,
+    /// A directory of the host, whose changes go to `upper` in a directory of the fence.
+    Overlay = 3,
+    /// An empty directory in memory.
+    Empty = 4,
+    /// A directory that cannot be read.
+    HiddenDirectory = 5,
+    /// A file that cannot be read.
+    HiddenFile = 6,
+    /// A part of the host that may not be changed.
+    ReadOnly = 7,
+    /// A directory that is made if there is none.
+    Made = 8,
+}
+
+impl LayerKind {
+    fn from_number(number: u8) -> Option<Self> {
+        use LayerKind::{Empty, HiddenDirectory, HiddenFile, Made, Overlay, Private, ReadOnly, Writable};
+        [Writable, Private, Overlay, Empty, HiddenDirectory, HiddenFile, ReadOnly, Made]
+            .into_iter()
+            .find(|kind| *kind as u8 == number)
+    }
+}
+
+/// Number of namespaces of a fence.
+pub fn namespaces(has_host_network: bool) -> usize {
+    bashful_sys::fence::NAMESPACES.len() - usize::from(has_host_network)
 }
 
 /// The terminal of a command. Its inside end is the command's standard input, output and error.
@@ -311,6 +378,13 @@ pub enum Report {
     NoTerminal,
     /// A signal has stopped the shell, as `Ctrl-Z` at its terminal does. Only commands with a terminal report this.
     Suspended,
+    /// The fence is made. Handles on its namespaces travel as descriptors. If it is not, none do.
+    FenceMade {
+        /// 0 on success, or the error number of the system.
+        errno: i32,
+        /// Path of the layer that was the problem; empty if it was the namespaces.
+        at: Vec<u8>,
+    },
 }
 
 /// State of a session.

@@ -7,6 +7,7 @@ use bashful_sys::inherited::Inherited;
 use bashful_sys::signal::{Signal, SignalReader};
 use bashful_sys::wake;
 
+use crate::fence;
 use crate::link::EngineLink;
 use crate::start::{self, Assignment};
 use crate::{session, watch};
@@ -43,8 +44,8 @@ fn run(socket: OwnedFd, mut signals: SignalReader) {
             None => return,
         };
         let Some(free) = watch::watch_over(started, link, signals) else { return };
-        // A command may have changed limits, niceness or processors of its keeper, which the next shell would inherit.
-        if before.is_none() || before != Inherited::read().ok() {
+        // Nobody leaves a fence. A command may have changed limits, niceness or processors of its keeper, which the next shell would inherit.
+        if before.is_none() || before != Inherited::read().ok() || fence::inside().is_some() {
             return;
         }
         (link, signals) = free;

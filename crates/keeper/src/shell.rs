@@ -21,6 +21,7 @@ use bashful_sys::argv_patch::LastArgument;
 use bashful_sys::pipe;
 use bashful_sys::spawn::{Child, Session, Spawn, SpawnError, Step, Tether};
 
+use crate::fence::{self, Inside, OpenForShell};
 use crate::protocol::{FailedStep, Input, Script, Setup};
 
 /// Length of the longest script that Linux accepts as one argument, in bytes.
@@ -55,7 +56,7 @@ pub(crate) fn not_prepared(error: &io::Error) -> NotStarted {
 /// Starts a shell that runs the script at once.
 ///
 /// The returned descriptors must stay open until the shell has read from them.
-pub(crate) fn start(setup: &Setup, script: Script, session: Session) -> Result<(Child, Vec<OwnedFd>), NotStarted> {
+pub(crate) fn start(setup: &Setup, script: Script, session: Session) -> Result<(Child, OpenForShell), NotStarted> {
     let source_file = source_lines(setup, None)?;
     let (text, file) = match script {
         Script::Text(text) => (text, None),
@@ -63,7 +64,7 @@ pub(crate) fn start(setup: &Setup, script: Script, session: Session) -> Result<(
         Script::File(Some(file)) => (file_script(&file, underscore(setup)), Some(file)),
     };
     let child = spawn(setup, text, source_file.as_ref().map(bash_env), session)?;
-    Ok((child, source_file.into_iter().chain(file).collect()))
+    Ok((child, OpenForShell(source_file.into_iter().chain(file).collect())))
 }
 
 /// A shell that waits for its script.
@@ -98,7 +99,7 @@ impl WaitingShell {
 
     /// Hands the script to the shell and lets it continue. The returned descriptors must stay open until the shell has
     /// read them.
-    pub(crate) fn begin(self, script: &[u8]) -> Result<(Child, Vec<OwnedFd>), (Child, NotStarted)> {
+    pub(crate) fn begin(self, script: &[u8]) -> Result<(Child, OpenForShell), (Child, NotStarted)> {
         // Somebody may have stopped the shell while it waited.
         self.child.continue_if_stopped();
         let handed = self.argument.replace(script).and_then(|()| {
@@ -106,7 +107,7 @@ impl WaitingShell {
             latch.write_all(&prologue(script, &self.underscore))
         });
         match handed {
-            Ok(()) => Ok((self.child, self.source_file.into_iter().chain([self.gate]).collect())),
+            Ok(()) => Ok((self.child, OpenForShell(self.source_file.into_iter().chain([self.gate]).collect()))),
             Err(error) => {
                 let errno = error.raw_os_error().unwrap_or(0);
                 Err((self.child, NotStarted { step: FailedStep::Handover, errno }))
@@ -187,9 +188,23 @@ fn placeholder() -> Vec<u8> {
     text
 }
 
-/// Path by which a child can open a descriptor of this process.
-pub(crate) fn fd_path(fd: &impl AsRawFd) -> String {
-    format!("/proc/{}/fd/{}", std::process::id(), fd.as_raw_fd())
+/// Path by which a child can open a descriptor of this process. Inside of a fence, that is a copy: `/proc` does not show this
+/// process there.
+pub(crate) fn fd_path(fd: &impl AsFd) -> String {
+    let fd = fd.as_fd();
+    match fence::inside() {
+        None => format!("{}{}", fd_directory(), fd.as_raw_fd()),
+        // The shell then finds nothing, and says so.
+        Some(inside) => inside.init.show(fd).unwrap_or_else(|_| fd_directory()),
+    }
+}
+
+/// The beginning of the paths by which a child opens descriptors.
+pub(crate) fn fd_directory() -> String {
+    match fence::inside() {
+        None => format!("/proc/{}/fd/", std::process::id()),
+        Some(_) => "/proc/1/fd/".to_owned(),
+    }
 }
 
 /// Path that a child can read (empty) and write: `/dev/null`, or a file of this process where `/dev/null` is missing.
@@ -248,6 +263,7 @@ pub(crate) fn spawn_with(
         umask: setup.umask,
         tether: Tether::DiesWithParent,
         session,
+        fence: fence::inside().map(Inside::around),
     }
     .start()?)
 }

@@ -4,12 +4,13 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::time::{Duration, Instant};
 
 use bashful_sys::signal::{Signal, SignalReader};
-use bashful_sys::spawn::{Child, Session};
+use bashful_sys::spawn::{Child, Session, Step};
 use rustix::event::{PollFd, PollFlags, poll};
 
 use crate::awake::WakeAlarms;
+use crate::fence::{self, NotMade, OpenForShell};
 use crate::link::EngineLink;
-use crate::protocol::{self, Begin, FailedStep, Order, PipeHandover, Report, Script, Setup, ShellStart};
+use crate::protocol::{self, Begin, FailedStep, FenceOrder, Order, PipeHandover, Report, Script, Setup, ShellStart};
 use crate::record::{Record, StartTime};
 use crate::shell::{self, NotStarted, WaitingShell};
 use crate::terminal::{HostTerminal, TerminalEnds};
@@ -26,7 +27,7 @@ pub(crate) struct StartedCommand {
     /// The record of a command that was a job from its beginning.
     pub(crate) record: Option<Record>,
     /// Descriptors that the shell still has to read from.
-    pub(crate) open_for_shell: Vec<OwnedFd>,
+    pub(crate) open_for_shell: OpenForShell,
     pub(crate) terminals: Terminals,
 }
 
@@ -51,10 +52,39 @@ pub(crate) enum Assignment {
 
 /// Follows orders until there is a command or a session to supervise; none if the engine is gone or wants neither.
 pub(crate) fn start(link: &mut EngineLink, signals: &SignalReader) -> Option<Assignment> {
-    let Some(Order::Setup(setup)) = next_order(link, signals) else { return None };
+    let setup = match next_order(link, signals)? {
+        Order::Setup(setup) => setup,
+        Order::EnterFence { has_host_network, handles } => {
+            if let Err(error) = fence::enter(handles, has_host_network) {
+                let step = FailedStep::Spawn(Step::Fence);
+                return report_not_started(link, &NotStarted { step, errno: error.raw_os_error().unwrap_or(0) });
+            }
+            let Some(Order::Setup(setup)) = next_order(link, signals) else { return None };
+            setup
+        }
+        Order::MakeFence(order) => {
+            make_fence(link, &order);
+            return None;
+        }
+        _ => return None,
+    };
     match setup.when {
         ShellStart::WithScript => start_when_asked(link, setup),
         ShellStart::Ahead => start_ahead(link, setup, signals).map(Assignment::Command),
+    }
+}
+
+/// Makes a fence, and hands out handles on its namespaces.
+fn make_fence(link: &mut EngineLink, order: &FenceOrder) {
+    match fence::make(&order.layers, order.has_host_network) {
+        Ok(handles) => {
+            let handles: Vec<_> = handles.iter().map(AsFd::as_fd).collect();
+            link.hand(&Report::FenceMade { errno: 0, at: Vec::new() }, &handles);
+        }
+        Err(NotMade { at, error }) => {
+            let at = at.into_os_string().into_encoded_bytes();
+            link.send(&Report::FenceMade { errno: error.raw_os_error().unwrap_or(-1), at });
+        }
     }
 }
 

@@ -4,9 +4,13 @@ use bashful_sys::pidfd;
 use bashful_sys::proc::{self, Children, Process};
 use bashful_sys::signal::Signal;
 use bashful_sys::wait::{self, Exit, Reaped};
+use std::os::fd::AsFd;
+
+use rustix::event::{PollFd, PollFlags};
 use rustix::process::Pid;
 
 use crate::awake::WakeAlarms;
+use crate::fence::{self, Inside};
 use crate::protocol::Leftover;
 
 /// Rounds of one kill pass. A tree that starts processes faster than that meets the next pass.
@@ -73,10 +77,33 @@ impl Tree {
             match wait::reap_any() {
                 Ok(Reaped::Child(pid, exit)) if pid == self.shell => self.exit = Some(exit),
                 Ok(Reaped::Child(..)) => {}
-                Ok(Reaped::AllRunning) | Err(_) => return false,
+                Ok(Reaped::AllRunning) => return self.exit.is_some() && self.end_fence(),
+                Err(_) => return false,
                 Ok(Reaped::NoChild) => return true,
             }
         }
+    }
+
+    /// Ends the first process of the fence if it is the only one left. True if it was.
+    fn end_fence(&self) -> bool {
+        let Some(Inside { init, .. }) = fence::inside() else { return false };
+        init.read_news();
+        let is_last = |parent, known: &[Pid]| {
+            proc::children(parent).is_some_and(|all| all.iter().all(|child| known.contains(child)))
+        };
+        if !is_last(rustix::process::getpid(), &[init.child.pid, self.shell]) || !is_last(init.child.pid, &[]) {
+            return false;
+        }
+        let _ = init.child.send(Signal::KILL);
+        while wait::reap(init.child.pid, init.child.pidfd.as_fd()) == Ok(None) {
+            let _ = rustix::event::poll(&mut [PollFd::new(&init.child.pidfd, PollFlags::IN)], None);
+        }
+        true
+    }
+
+    /// The processes that get orphans as children: this one, and the first process of the fence.
+    fn adopters() -> impl Iterator<Item = Pid> {
+        std::iter::once(rustix::process::getpid()).chain(fence::inside().map(|inside| inside.init.child.pid))
     }
 
     pub(crate) fn shell_has_ended(&self) -> bool {
@@ -126,8 +153,11 @@ impl Tree {
     /// the keeper until it is reaped, though, so the second look finds one.
     pub(crate) fn is_empty(&mut self) -> bool {
         let none_seen = self.members().is_empty();
-        let is_known = |child: &Pid| *child == self.shell || self.excluded.iter().any(|spared| spared.pid == *child);
-        none_seen && proc::children(rustix::process::getpid()).is_none_or(|all| all.iter().all(is_known))
+        let init = fence::inside().map(|inside| inside.init.child.pid);
+        let is_known = |child: &Pid| {
+            *child == self.shell || Some(*child) == init || self.excluded.iter().any(|spared| spared.pid == *child)
+        };
+        none_seen && Self::adopters().all(|parent| proc::children(parent).is_none_or(|all| all.iter().all(is_known)))
     }
 
     /// Sends `SIGTERM` to every member, and `SIGCONT` so that stopped ones can act on it.
@@ -148,7 +178,7 @@ impl Tree {
     /// Sends `SIGTERM` to orphans that were being started when the others got theirs. Children of a living parent get
     /// none: they may be its way of cleaning up.
     pub(crate) fn terminate_orphans(&mut self) {
-        self.terminate_children_of(rustix::process::getpid());
+        Self::adopters().for_each(|parent| self.terminate_children_of(parent));
     }
 
     /// Sends `SIGTERM` to programs that a session's shell has started since. The shell itself stays, and has nothing to
@@ -170,6 +200,10 @@ impl Tree {
 
     /// Kills every member. Each round stops all of them first, so that they cannot start new processes meanwhile.
     pub(crate) fn kill(&mut self) {
+        if let (true, Some(inside)) = (self.excluded.is_empty(), fence::inside()) {
+            // The kernel ends everything inside with it, at once.
+            let _ = inside.init.child.send(Signal::KILL);
+        }
         for _ in 0..ROUNDS {
             self.alarms.wake_soon();
             self.freeze_children();
@@ -191,8 +225,9 @@ impl Tree {
     /// replace each other, where the time between finding and signaling is shortest. A child with the id of an excluded
     /// process is left to the slower search, which compares start times.
     fn freeze_children(&self) {
-        for child in proc::children(rustix::process::getpid()).unwrap_or_default() {
-            if self.excluded.iter().all(|spared| spared.pid != child) {
+        let init = fence::inside().map(|inside| inside.init.child.pid);
+        for child in Self::adopters().flat_map(|parent| proc::children(parent).unwrap_or_default()) {
+            if Some(child) != init && self.excluded.iter().all(|spared| spared.pid != child) {
                 // By id: a child keeps its id until it is reaped, and only this thread reaps.
                 let _ = rustix::process::kill_process(child, Signal::STOP);
             }
@@ -226,6 +261,9 @@ impl Tree {
 
     fn members(&mut self) -> Vec<Process> {
         let mut all_processes = proc::descendants(rustix::process::getpid());
+        if let Some(inside) = fence::inside() {
+            all_processes.retain(|process| process.pid != inside.init.child.pid);
+        }
         if self.excluded.is_empty() {
             return all_processes;
         }

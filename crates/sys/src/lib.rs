@@ -9,6 +9,7 @@ pub mod argv_patch;
 pub mod ascii;
 #[cfg(feature = "tokio")]
 pub mod event;
+pub mod fence;
 pub mod inherited;
 pub mod limits;
 mod local_time;

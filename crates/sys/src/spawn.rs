@@ -17,6 +17,7 @@ use std::ptr;
 
 use rustix::process::{Pid, Signal};
 
+use crate::fence::Confinement;
 use crate::limits::Limit;
 use crate::signal::BlockedSignals;
 
@@ -44,6 +45,18 @@ pub struct Spawn<'a> {
     pub tether: Tether,
     /// The session that it belongs to.
     pub session: Session,
+    /// Everything that the child gives up before it begins; none if nothing.
+    pub fence: Option<Fenced<'a>>,
+}
+
+/// The fence around a child.
+#[derive(Debug, Clone, Copy)]
+pub struct Fenced<'a> {
+    /// Handle on the [first process](crate::fence::Init) inside, whose namespaces the child joins. The caller has joined their
+    /// users already. None if the fence has no namespaces.
+    pub inside: Option<BorrowedFd<'a>>,
+    /// The rights that it gives up.
+    pub confinement: &'a Confinement,
 }
 
 /// The session of a child.
@@ -102,12 +115,14 @@ pub enum Step {
     Limits = 4,
     /// Executing the program.
     Exec = 5,
+    /// Going inside of its fence, or giving up its rights.
+    Fence = 6,
 }
 
 impl Step {
     /// Decodes the number that the protocol uses; none if it is unknown.
     pub fn from_number(number: u8) -> Option<Self> {
-        [Self::Clone, Self::Prepare, Self::Directory, Self::Limits, Self::Exec]
+        [Self::Clone, Self::Prepare, Self::Directory, Self::Limits, Self::Exec, Self::Fence]
             .into_iter()
             .find(|step| *step as u8 == number)
     }
@@ -136,6 +151,7 @@ struct ChildSetup<'a> {
     umask: Option<u32>,
     tether: Tether,
     session: Session,
+    fence: Option<Fenced<'a>>,
     parent: libc::pid_t,
     failed: Option<(Step, c_int)>,
 }
@@ -162,6 +178,7 @@ impl Spawn<'_> {
             umask: self.umask,
             tether: self.tether,
             session: self.session,
+            fence: self.fence,
             parent: rustix::process::getpid().as_raw_nonzero().get(),
             failed: None,
         };
@@ -228,15 +245,12 @@ fn become_program(setup: &ChildSetup<'_>) -> (Step, c_int) {
     if let Err(errno) = enter_session(setup) {
         return (Step::Prepare, errno);
     }
-    if setup.tether == Tether::DiesWithParent {
+    let inside = setup.fence.and_then(|fence| fence.inside);
+    if let Some(inside) = inside {
+        let namespaces = libc::CLONE_NEWNS | libc::CLONE_NEWIPC | libc::CLONE_NEWUTS | libc::CLONE_NEWNET;
         // SAFETY: takes numbers only.
-        if unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) } < 0 {
-            return (Step::Prepare, errno());
-        }
-        // The parent may have ended just before that call, and then no signal will ever come.
-        // SAFETY: no arguments, no memory.
-        if unsafe { libc::getppid() } != setup.parent {
-            return (Step::Prepare, libc::ECHILD);
+        if unsafe { libc::setns(inside.as_raw_fd(), namespaces) } < 0 {
+            return (Step::Fence, errno());
         }
     }
     if !setup.directory.is_null() {
@@ -264,6 +278,22 @@ fn become_program(setup: &ChildSetup<'_>) -> (Step, c_int) {
     // marked to close anyway.
     let _ = close_on_exec_from(3);
     default_signals();
+    if let Some(Err(error)) = setup.fence.map(|fence| fence.confinement.apply()) {
+        return (Step::Fence, error.raw_os_error().unwrap_or(0));
+    }
+    // Not earlier: giving up rights would undo it.
+    if setup.tether == Tether::DiesWithParent {
+        // SAFETY: takes numbers only.
+        if unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) } < 0 {
+            return (Step::Prepare, errno());
+        }
+        // The parent may have ended just before that call, and then no signal will ever come. A parent outside of the
+        // fence has no id inside.
+        // SAFETY: no arguments, no memory.
+        if unsafe { libc::getppid() } != inside.map_or(setup.parent, |_| 0) {
+            return (Step::Prepare, libc::ECHILD);
+        }
+    }
     // SAFETY: two arrays of NUL-terminated strings, each ended by a null pointer, that outlive the call.
     unsafe { libc::execve(setup.program, setup.argv, setup.env) };
     (Step::Exec, errno())

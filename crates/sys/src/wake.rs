@@ -16,10 +16,15 @@ use std::time::Duration;
 ///
 /// Not for a process that its user may suspend on purpose (Ctrl-Z): the next message would resume it.
 pub fn on_news(socket: impl AsFd) -> io::Result<()> {
+    on_news_with(socket, libc::SIGCONT)
+}
+
+/// Sends this signal to this process whenever bytes arrive on a socket.
+pub(crate) fn on_news_with(socket: impl AsFd, signal: libc::c_int) -> io::Result<()> {
     let fd = socket.as_fd().as_raw_fd();
     let us = rustix::process::getpid().as_raw_nonzero().get();
     fcntl(fd, libc::F_SETOWN, us)?;
-    fcntl(fd, F_SETSIG, libc::SIGCONT)?;
+    fcntl(fd, F_SETSIG, signal)?;
     let flags = fcntl(fd, libc::F_GETFL, 0)?;
     fcntl(fd, libc::F_SETFL, flags | libc::O_ASYNC)?;
     Ok(())

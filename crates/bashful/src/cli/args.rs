@@ -15,6 +15,7 @@ use regex::bytes::Regex;
 
 use super::duration::{seconds, span};
 use crate::install::InstallArgs;
+use crate::settings::{SandboxModeName, SandboxNetwork, Settings};
 use crate::{artifacts, mcp, rpc};
 
 /// The command and how to run it.
@@ -42,9 +43,26 @@ pub(crate) struct CommandArgs {
     /// Run in this persistent shell; a new one if needed.
     #[arg(short, long, value_name = "NAME")]
     pub(crate) session: Option<SessionName>,
+    /// Fence the command in: off, read-only or workspace.
+    #[arg(long, value_name = "MODE", hide_possible_values = true)]
+    pub(crate) sandbox: Option<SandboxModeName>,
+    /// In a sandbox, make this directory writable, too; repeatable.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) write: Vec<PathBuf>,
+    /// In a sandbox, the network: off or on.
+    #[arg(long, value_name = "WHICH", hide_possible_values = true)]
+    pub(crate) network: Option<SandboxNetwork>,
 }
 
 impl CommandArgs {
+    /// Changes the settings of the sandbox to those of the arguments.
+    pub(crate) fn change(&self, settings: &mut Settings) {
+        let sandbox = &mut settings.sandbox;
+        sandbox.mode = self.sandbox.unwrap_or(sandbox.mode);
+        sandbox.network = self.network.unwrap_or(sandbox.network);
+        sandbox.write.0.extend(self.write.iter().map(|path| path.to_string_lossy().into_owned().into()));
+    }
+
     /// The mode; `--background` is `--mode background`.
     pub(crate) fn mode(&self) -> Mode {
         if self.background { Mode::Background } else { self.mode }

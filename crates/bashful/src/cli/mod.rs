@@ -124,6 +124,9 @@ fn plain_run(mut arguments: impl Iterator<Item = OsString>) -> Option<RunArgs> {
         cwd: None,
         env: Vec::new(),
         session: None,
+        sandbox: None,
+        write: Vec::new(),
+        network: None,
     };
     is_all.then_some(RunArgs {
         command,

@@ -12,8 +12,8 @@ use super::value::Variable;
 use super::{
     Artifacts, Async, Bytes, ClientRows, Condense, ConsoleSettings, Count, Days, DialectLevels, DialectName,
     Environment, EscapeKey, GuardSettings, InterceptorSettings, Intercepts, Jobs, LargeBytes, Leftovers, Levels,
-    Lifetime, Log, Mcp, MoreNames, Names, Number, Output, Rewrite, RuleLevel, Seconds, Secret, Sessions, Settings,
-    Shell, Snapshots, Stop, Terminal, Variables,
+    Lifetime, Log, Mcp, MoreNames, Names, Number, Output, Rewrite, RuleLevel, SandboxCaches, SandboxModeName,
+    SandboxNetwork, SandboxSettings, Seconds, Secret, Sessions, Settings, Shell, Snapshots, Stop, Terminal, Variables,
 };
 
 /// Variables that are set for unattended work.
@@ -122,6 +122,7 @@ impl Settings {
                 background_seconds: Seconds(86_400.0),
             },
             stop: Stop { grace_seconds: Seconds(15.0), leftovers: Leftovers::Keep },
+            sandbox: sandbox(),
             output: output(),
             condense: Condense { enabled: false, pi_enabled: true, only: names(&[]), except: names(&[]) },
             artifacts: Artifacts {
@@ -146,6 +147,54 @@ impl Settings {
             log: Log { enabled: true, bytes: LargeBytes(8 << 20) },
             environment: environment(),
         }
+    }
+}
+
+/// Files with secrets that programs keep below the home directory.
+pub(super) const HIDDEN: &[&str] = &[
+    "~/.ssh",
+    "~/.gnupg",
+    "~/.aws",
+    "~/.azure",
+    "~/.config/gcloud",
+    "~/.config/gh",
+    "~/.kube",
+    "~/.docker",
+    "~/.netrc",
+    "~/.git-credentials",
+    "~/.npmrc",
+    "~/.pypirc",
+    "~/.cargo/credentials.toml",
+    "~/.password-store",
+];
+
+/// Files that programs outside of the sandbox run or obey.
+pub(super) const PROTECTED: &[&str] = &[
+    ".git/hooks",
+    ".git/config",
+    ".gitmodules",
+    ".claude",
+    ".codex",
+    ".gemini",
+    ".cursor",
+    ".vscode",
+    ".idea",
+    ".mcp.json",
+    ".envrc",
+    ".bashrc",
+    ".profile",
+    ".zshrc",
+    ".gitconfig",
+];
+
+fn sandbox() -> SandboxSettings {
+    SandboxSettings {
+        mode: SandboxModeName::Off,
+        write: names(&[]),
+        caches: SandboxCaches::Private,
+        hide: names(HIDDEN),
+        protect: names(PROTECTED),
+        network: SandboxNetwork::Off,
     }
 }
 

@@ -17,7 +17,7 @@ pub(crate) use load::{Sources, load, may_be_there, read};
 pub(crate) use value::RuleLevel;
 pub(crate) use value::{
     Bytes, Count, Days, DialectLevels, DialectName, EscapeKey, Intercepts, LargeBytes, Leftovers, Levels, MoreNames,
-    Names, Number, Seconds, Secret, Snapshots, Variables,
+    Names, Number, SandboxCaches, SandboxModeName, SandboxNetwork, Seconds, Secret, Snapshots, Variables,
 };
 
 /// The defaults, and the documentation of every key. The lists of names and variables are filled in.
@@ -30,6 +30,8 @@ pub(crate) fn defaults() -> String {
     let terminal: Vec<_> = built_in::TERMINAL.iter().map(terminal).collect();
     include_str!("defaults.toml")
         .replace("{withhold}", &list(EnvironmentPolicy::WITHHELD))
+        .replace("{hide}", &list(built_in::HIDDEN))
+        .replace("{protect}", &list(built_in::PROTECTED))
         .replace("{allow}", &list(EnvironmentPolicy::ALLOWED))
         .replace("{set}", &set.join("\n"))
         .replace("{terminal}", &terminal.join("\n"))
@@ -109,6 +111,15 @@ settings! {
     }
     /// The grace between SIGTERM and SIGKILL.
     stop: Stop, StopLayer { grace_seconds: Seconds, leftovers: Leftovers, }
+    /// The fence around commands.
+    sandbox: SandboxSettings, SandboxLayer {
+        mode: SandboxModeName,
+        write: Names,
+        caches: SandboxCaches,
+        hide: Names,
+        protect: Names,
+        network: SandboxNetwork,
+    }
     /// Size of shown output.
     output: Output, OutputLayer {
         whole_bytes: Bytes,

@@ -6,6 +6,7 @@ use std::fmt;
 use std::time::Duration;
 
 use bashful_dialect::{Dialect, UnknownDialect};
+use bashful_engine::SandboxMode;
 use serde::de::{self, Deserializer, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
 
@@ -31,6 +32,9 @@ replaced!(
     LargeBytes,
     Names,
     Leftovers,
+    SandboxModeName,
+    SandboxCaches,
+    SandboxNetwork,
     Snapshots,
     Intercepts,
     Secret,
@@ -198,6 +202,41 @@ size! {
 pub(crate) enum Leftovers {
     Keep,
     Stop,
+}
+
+/// How much commands may change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize, clap::ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum SandboxModeName {
+    Off,
+    ReadOnly,
+    Workspace,
+}
+
+impl SandboxModeName {
+    pub(crate) fn mode(self) -> SandboxMode {
+        match self {
+            Self::Off => SandboxMode::Off,
+            Self::ReadOnly => SandboxMode::ReadOnly,
+            Self::Workspace => SandboxMode::Workspace,
+        }
+    }
+}
+
+/// The network of commands in a sandbox.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize, clap::ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum SandboxNetwork {
+    Off,
+    On,
+}
+
+/// The caches of package managers in a sandbox.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum SandboxCaches {
+    Private,
+    Shared,
 }
 
 /// The name of a dialect.

@@ -5,6 +5,7 @@ mod guard;
 mod hooks;
 mod install;
 mod redaction;
+mod sandbox;
 mod withheld;
 
 const BASHFUL: &str = env!("CARGO_BIN_EXE_bashful");

@@ -139,7 +139,8 @@ fn a_command_that_takes_too_long_goes_on_in_the_background() {
     let home = home();
     let script = "echo begun; until [ -e go ]; do sleep 0.01; done; echo end";
     let output = home.run(&["run", "--patience", "0.3", script]);
-    assert_eq!((text(&output.stdout).as_str(), output.status.code()), ("begun\n", Some(0)));
+    // On a busy machine it has not written anything by then.
+    assert!(["", "begun\n"].contains(&text(&output.stdout).as_str()) && output.status.success(), "{output:?}");
     let said = text(&output.stderr);
     assert!(said.contains("now job 1; do not start it again; to wait: bashful jobs wait 1]"), "{said}");
     assert!(said.contains("stop it:    bashful jobs kill 1\n"), "{said}");

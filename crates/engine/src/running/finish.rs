@@ -13,6 +13,7 @@ use bashful_sys::{boot_time, proc};
 use super::stream::Stream;
 use super::{Run, client};
 use crate::backend::After;
+use crate::fences;
 use crate::outcome::{LeftBehind, Outcome, Output};
 use crate::sessions::{Entered, SessionOutcome};
 use crate::{ByteSize, LeftoverPolicy, condensing, mentions, sweeping};
@@ -96,6 +97,13 @@ impl Run {
             End::Stopped { why, .. } => why == StopReason::TimeUp,
             End::Lost => false,
         };
+        let fence = self.checked.plan().fence.clone();
+        let mut notices = std::mem::take(&mut self.ending.notices);
+        if let (Some(fence), true) = (&fence, has_failed) {
+            let directory = &self.checked.plan().directory;
+            let outputs = std::iter::once(&output).chain(&stderr);
+            notices.extend(outputs.flat_map(|output| fences::denials_in(fence, &output.text(), directory)));
+        }
         let missed = if has_failed { self.missing_variables(&output, stderr.as_ref()) } else { Vec::new() };
         Outcome {
             end,
@@ -110,7 +118,8 @@ impl Run {
             client_terminal: self.screens.client.as_ref().map(|client| Arc::clone(&client.terminal_id)),
             lost_beginning: self.ending.gaps.lost_beginning,
             exit_is_unknown: self.ending.gaps.exit_is_unknown,
-            notices: std::mem::take(&mut self.ending.notices),
+            notices,
+            fence,
         }
     }
 

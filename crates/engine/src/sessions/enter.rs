@@ -179,8 +179,12 @@ impl Starter {
             idle: Some(store.limits.idle),
             outlives: store.owner == SessionOwner::User,
         };
-        let orders = [&Order::Setup(setup), &Order::Session(session)];
-        link.send(&orders, &[nothing.as_fd(), nothing.as_fd()]).await.map_err(|_| StartError::KeeperGone)?;
+        let fence = self.fence(plan).await?;
+        let mut orders: Vec<Order> = fence.iter().map(|fence| fence.order()).collect();
+        orders.extend([Order::Setup(setup), Order::Session(session)]);
+        let inside = fence.iter().flat_map(|fence| fence.descriptors());
+        let descriptors: Vec<_> = inside.chain([nothing.as_fd(), nothing.as_fd()]).collect();
+        link.send(&orders.iter().collect::<Vec<_>>(), &descriptors).await.map_err(|_| StartError::KeeperGone)?;
         let pid = match link.next().await {
             Ok(Report::Started { pid }) => pid,
             word => {

@@ -12,8 +12,8 @@ use super::fields::{
     take_two,
 };
 use super::{
-    Begin, FailedStep, Input, Leftover, Order, PipeHandover, RecordKind, RecordOrder, Report, Script, SessionCommand,
-    SessionOrder, SessionState, Setup, ShellStart, Terminal,
+    Begin, FailedStep, FenceLayer, FenceOrder, Input, LayerKind, Leftover, Order, PipeHandover, RecordKind,
+    RecordOrder, Report, Script, SessionCommand, SessionOrder, SessionState, Setup, ShellStart, Terminal, namespaces,
 };
 use crate::{End, StopReason};
 
@@ -95,6 +95,16 @@ impl Order {
                 out.push(20);
                 put_optional(out, lifetime.map(nanoseconds));
             }
+            Self::MakeFence(fence) => {
+                out.extend([21, u8::from(fence.has_host_network)]);
+                put_list(out, &fence.layers, |out, layer| {
+                    out.push(layer.kind as u8);
+                    put_bytes(out, &layer.at);
+                    put_bytes(out, &layer.from);
+                    put_list(out, &layer.shown, |out, shown| put_bytes(out, shown));
+                });
+            }
+            Self::EnterFence { has_host_network, .. } => out.extend([22, u8::from(*has_host_network)]),
         });
     }
 
@@ -162,6 +172,23 @@ impl Order {
             18 => Self::Resize { columns: from.u16()?, rows: from.u16()? },
             19 => Self::EndWithClient,
             20 => Self::Lifetime(from.optional()?.map(Duration::from_nanos)),
+            21 => Self::MakeFence(FenceOrder {
+                has_host_network: from.byte()? == 1,
+                layers: from.list(|from| {
+                    Ok(FenceLayer {
+                        kind: LayerKind::from_number(from.byte()?).ok_or(Garbled)?,
+                        at: from.bytes()?.to_vec(),
+                        from: from.bytes()?.to_vec(),
+                        shown: from.list(|from| Ok(from.bytes()?.to_vec()))?,
+                    })
+                })?,
+            }),
+            22 => {
+                let has_host_network = from.byte()? == 1;
+                let handles =
+                    (0..=namespaces(has_host_network)).map(|_| take_one(descriptors)).collect::<Result<_, _>>()?;
+                Self::EnterFence { has_host_network, handles }
+            }
             _ => return Err(Garbled),
         };
         from.end()?;
@@ -237,6 +264,11 @@ impl Report {
             Self::Terminal { answers } => out.extend([11, u8::from(*answers)]),
             Self::NoTerminal => out.push(12),
             Self::Suspended => out.push(13),
+            Self::FenceMade { errno, at } => {
+                out.push(14);
+                put_i32(out, *errno);
+                put_bytes(out, at);
+            }
             Self::Session(state) => {
                 out.push(7);
                 put_i32(out, state.pid);
@@ -306,6 +338,7 @@ impl Report {
             11 => Self::Terminal { answers: from.byte()? == 1 },
             12 => Self::NoTerminal,
             13 => Self::Suspended,
+            14 => Self::FenceMade { errno: from.i32()?, at: from.bytes()?.to_vec() },
             7 => Self::Session(SessionState {
                 pid: from.i32()?,
                 busy: from.byte()? == 1,

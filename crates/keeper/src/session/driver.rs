@@ -21,6 +21,7 @@ use bashful_sys::spawn::{Child, Session};
 use bashful_sys::{pipe, proc};
 
 use super::shell_output::ShellOutput;
+use crate::fence::OpenForShell;
 use crate::protocol::{Input, Script, SessionCommand, Setup};
 use crate::shell::{self, NotStarted, fd_path, not_prepared, quote};
 
@@ -122,7 +123,7 @@ impl Driver {
     ///
     /// The command takes two lines. After an interrupt, the shell continues with the next line, so the second line
     /// reports the exit status of the first in any case.
-    pub(crate) fn begin(&mut self, command: SessionCommand) -> io::Result<Vec<OwnedFd>> {
+    pub(crate) fn begin(&mut self, command: SessionCommand) -> io::Result<OpenForShell> {
         let script = match command.script {
             Script::File(file) => file.ok_or(io::ErrorKind::NotFound)?,
             Script::Text(text) => readable_text(&text, LONGEST_SCRIPT_IN_PIPE)?,
@@ -144,7 +145,7 @@ impl Driver {
         writeln!(lines, "\\builtin echo \"$?\" >{}", fd_path(&self.message_writer))?;
         self.write(&lines)?;
         // The output comes first: it gets the shell's own output if the command ends the shell.
-        Ok(vec![output, stderr, script, evaluation])
+        Ok(OpenForShell(vec![output, stderr, script, evaluation]))
     }
 
     /// True if the shell has run every line, and waits for the next one.
@@ -217,7 +218,7 @@ impl Driver {
         // A reader that was stopped must not block the keeper.
         let _ = pipe::set_nonblocking(output);
         // Traces (`set -x`) of the keeper's own lines are dropped.
-        let own = self.output.take_without(&format!("/proc/{}/fd/", std::process::id()));
+        let own = self.output.take_without(&shell::fd_directory());
         let mut rest = own.as_slice();
         // The reader may be gone.
         while let Ok(count @ 1..) = rustix::io::write(output, rest) {

@@ -1,12 +1,12 @@
 //! Carries out the decisions of [`Turn`] for one command in a session's shell.
 
-use std::os::fd::OwnedFd;
 use std::time::Instant;
 
 use bashful_sys::boot_time;
 
 use super::turn::{Turn, TurnEffect, TurnEvent};
 use super::{Session, ShellMessage, driver};
+use crate::fence::OpenForShell;
 use crate::link::EngineLink;
 use crate::protocol::{self, FailedStep, Report, SessionCommand};
 use crate::record::{Record, StartTime};
@@ -22,7 +22,7 @@ pub(super) struct RunningCommand {
     pub(super) stopping: StopMachine,
     turn: Turn,
     /// Bash opens these descriptors through `/proc`, so they have to stay open here.
-    open_for_shell: Vec<OwnedFd>,
+    open_for_shell: OpenForShell,
 }
 
 impl RunningCommand {
@@ -35,7 +35,7 @@ impl RunningCommand {
     /// A line with long variables is in a file, which does not tell.
     fn is_unread(&self) -> bool {
         // For a pipe: the bytes that it still holds. For a file: the bytes behind its last write, which are none.
-        let evaluation = self.open_for_shell.get(driver::EVALUATION);
+        let evaluation = self.open_for_shell.0.get(driver::EVALUATION);
         evaluation.is_some_and(|line| rustix::io::ioctl_fionread(line).is_ok_and(|bytes| bytes > 0))
     }
 }
@@ -235,7 +235,7 @@ impl Session {
         let Phase::Ended(end) = stopping.phase() else { return };
         let left = if self.shell_is_alone { Vec::new() } else { self.tree.leftovers() };
         if self.tree.exit().is_some()
-            && let Some(output) = open_for_shell.first()
+            && let Some(output) = open_for_shell.0.first()
         {
             self.driver.pass_on_shell_output(output);
         }

@@ -24,7 +24,7 @@ const MOST_CLIENTS: usize = 256;
 fn hand_out(terminal: Option<&TerminalEnds>, client: &mut EngineLink) {
     match terminal {
         Some(terminal) => {
-            client.hand(&Report::Terminal { answers: client.answering == Answering::Now }, terminal.outside());
+            client.hand(&Report::Terminal { answers: client.answering == Answering::Now }, &[terminal.outside()]);
         }
         None => client.send(&Report::NoTerminal),
     }

@@ -6,8 +6,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use bashful_keeper::protocol::{
-    Begin, FailedStep, Hello, Input, Leftover, Order, PipeHandover, RecordKind, RecordOrder, Report, Script,
-    SessionCommand, SessionOrder, SessionState, Setup, ShellStart, Terminal,
+    Begin, FailedStep, FenceLayer, FenceOrder, Hello, Input, LayerKind, Leftover, Order, PipeHandover, RecordKind,
+    RecordOrder, Report, Script, SessionCommand, SessionOrder, SessionState, Setup, ShellStart, Terminal,
 };
 use bashful_keeper::{End, Exit, StopReason};
 use bashful_sys::limits::Limit;
@@ -37,6 +37,8 @@ fn order_name(order: &Order) -> &'static str {
         Order::Resize { .. } => "resize",
         Order::EndWithClient => "end-with-client",
         Order::Lifetime(_) => "lifetime",
+        Order::MakeFence(_) => "make-fence",
+        Order::EnterFence { .. } => "enter-fence",
     }
 }
 
@@ -56,11 +58,16 @@ fn report_name(report: &Report) -> &'static str {
         Report::Terminal { .. } => "terminal",
         Report::NoTerminal => "no-terminal",
         Report::Suspended => "suspended",
+        Report::FenceMade { .. } => "fence-made",
     }
 }
 
 fn release() -> PipeHandover {
     PipeHandover { path: b"/a".to_vec(), at_most: 7, gap: 1..2, from_to: None }
+}
+
+fn layer(kind: LayerKind, from: &[u8], shown: Vec<Vec<u8>>) -> FenceLayer {
+    FenceLayer { kind, at: b"/a".to_vec(), from: from.to_vec(), shown }
 }
 
 fn setup(input: Input) -> Setup {
@@ -131,6 +138,14 @@ fn orders() -> Vec<Order> {
         Order::EndWithClient,
         Order::Lifetime(Some(Duration::from_millis(1))),
         Order::Lifetime(None),
+        Order::MakeFence(FenceOrder {
+            has_host_network: true,
+            layers: vec![
+                layer(LayerKind::Overlay, b"/f", Vec::new()),
+                layer(LayerKind::HiddenDirectory, b"", vec![b"/a/b".to_vec()]),
+            ],
+        }),
+        Order::EnterFence { has_host_network: false, handles: Vec::new() },
     ];
     orders.extend(reasons);
     orders
@@ -138,7 +153,8 @@ fn orders() -> Vec<Order> {
 
 fn reports() -> Vec<Report> {
     let ended = |end, left| Report::Ended { end, left, shell_stays: true, at: Duration::from_nanos(3) };
-    let steps = [Step::Clone, Step::Prepare, Step::Directory, Step::Limits, Step::Exec].map(FailedStep::Spawn);
+    let steps =
+        [Step::Clone, Step::Prepare, Step::Directory, Step::Limits, Step::Exec, Step::Fence].map(FailedStep::Spawn);
     let mut reports = vec![
         Report::Started { pid: 258 },
         ended(End::Own(Exit::Code(3)), Vec::new()),
@@ -154,6 +170,7 @@ fn reports() -> Vec<Report> {
         Report::Terminal { answers: true },
         Report::NoTerminal,
         Report::Suspended,
+        Report::FenceMade { errno: 1, at: b"/a".to_vec() },
     ];
     let reasons = (1..=6).map(|number| StopReason::from_number(number).expect("a reason"));
     reports.extend(reasons.map(|why| ended(End::Stopped { why, exit: Exit::Signal(15) }, Vec::new())));
