@@ -24,8 +24,8 @@ const LENGTHS: [usize; 3] = [10, 60, 150];
 /// Rounds without a wish.
 const ROUNDS: usize = 30;
 
-/// Test binaries that run at once. Each has two threads, which wait half of the time.
-const AT_ONCE: usize = 8;
+/// Test binaries that run at once. Each has two threads.
+const AT_ONCE: usize = 4;
 
 /// Busy loops beside them.
 const BUSY_LOOPS: usize = 4;

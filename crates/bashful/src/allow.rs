@@ -24,6 +24,7 @@ use thiserror::Error;
 use crate::cli::AllowArgs;
 use crate::exit::Exit;
 use crate::request;
+use crate::settings::SandboxModeName;
 use crate::setup;
 use crate::surroundings::Surroundings;
 use crate::{guard, print};
@@ -56,6 +57,7 @@ struct Allowance {
     variables: BTreeMap<String, String>,
     session: Option<String>,
     dialect: Option<String>,
+    sandbox: Option<String>,
     /// Seconds since 1970.
     until: u64,
 }
@@ -70,6 +72,7 @@ impl Allowance {
             variables: given.variables.iter().map(value).collect(),
             session: given.session.clone(),
             dialect: given.dialect.clone(),
+            sandbox: given.sandbox.map(|mode| mode.to_string()),
             until,
         }
     }
@@ -139,6 +142,7 @@ pub(crate) fn main(args: &AllowArgs, file: Option<&Path>) -> Result<Exit, Box<dy
     request.workdir.clone_from(&args.cwd);
     request.env = args.env.iter().map(request::variable).collect::<Result<_, _>>()?;
     request.session.clone_from(&args.session);
+    request.sandbox = args.sandbox.map(SandboxModeName::mode);
     request.dialect = Some(args.dialect).filter(|dialect| *dialect != Dialect::NATIVE).map(Dialect::name);
     engine.recall_snapshot();
     // The guard judges the rewritten script. The allowance has the given one, because a job or a session may rewrite
@@ -167,6 +171,8 @@ pub(crate) fn main(args: &AllowArgs, file: Option<&Path>) -> Result<Exit, Box<dy
 
 #[cfg(test)]
 mod tests {
+    use bashful_engine::SandboxMode;
+
     use super::*;
     use std::os::unix::fs::PermissionsExt;
 
@@ -210,6 +216,7 @@ mod tests {
             with_variable("/"),
             GivenCommand { session: Some("s".into()), ..push.clone() },
             GivenCommand { dialect: Some("pi".into()), ..push.clone() },
+            GivenCommand { sandbox: Some(SandboxMode::Off), ..push.clone() },
         ];
         for other in others {
             assert!(!allowances.use_up(&other, later(10)), "{other:?}");

@@ -1,6 +1,7 @@
 //! `bashful doctor`: checks what this machine supports.
 
 mod client;
+mod sandbox;
 mod snapshot;
 mod trial;
 
@@ -8,7 +9,7 @@ use std::error::Error;
 use std::fmt::Write;
 use std::path::Path;
 
-use bashful_engine::{Engine, KeeperForm, Promises, Request, Script};
+use bashful_engine::{Engine, KeeperForm, Promises, Request, SandboxMode, Script};
 use bashful_sys::{limits, probe};
 use serde_json::{Value, json};
 
@@ -41,7 +42,7 @@ pub(crate) fn main(args: &DoctorArgs, file: Option<&Path>) -> Result<Exit, Box<d
         let mut options = setup::options(&settings, &around, None)?;
         // The trials are bashful's own commands, and one of them kills its keeper.
         options.judge = None;
-        let engine = Engine::new(options)?;
+        let engine = Engine::new(options.clone())?;
         let mut report = examine(&engine, &around, &used).await?;
         report["settings_problem"] = problem.clone().into();
         report["log_problem"] = log_problem.clone().into();
@@ -57,16 +58,18 @@ pub(crate) fn main(args: &DoctorArgs, file: Option<&Path>) -> Result<Exit, Box<d
             "pi_enabled": settings.condense.pi_enabled,
             "own_filters": condense::own_filters(&around).map(|path| path.to_string_lossy().into_owned()),
         });
+        report["sandbox"] = sandbox::examine(&settings, options).await?;
         report["snapshot"] = snapshot::examine(&settings, &around).await?;
         Ok::<_, Box<dyn Error>>(report)
     })?;
     if args.json {
-        print::pretty_json(report)?;
+        print::pretty_json(report.clone())?;
     } else {
         print::text(&as_text(&report))?;
     }
     let problems = [problem.is_some(), around.state().problem().is_some(), log_problem.is_some()];
-    let needs_attention = thread_problem.is_some() || problems.contains(&true);
+    let sandbox_problem = settings.sandbox.mode.mode() != SandboxMode::Off && report["sandbox"]["namespaces"] != true;
+    let needs_attention = sandbox_problem || thread_problem.is_some() || problems.contains(&true);
     Ok(Exit::Code(u8::from(needs_attention)))
 }
 
@@ -189,6 +192,7 @@ fn as_text(report: &Value) -> String {
             let _ = writeln!(text, "  {name:<23} {:<10} {meaning}", plain(value));
         }
     }
+    text.push_str(&sandbox::as_text(&report["sandbox"]));
     text.push_str(&snapshot::as_text(&report["snapshot"]));
     text
 }

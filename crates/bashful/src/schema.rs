@@ -29,6 +29,7 @@ pub(crate) fn main(args: &SchemaArgs, file: Option<&Path>) -> Result<Exit, Box<d
     let abilities = Abilities {
         guard: judge.is_some_and(|judge| judge.refuses("rm -rf /")),
         condensing: is_condensed,
+        sandbox: settings.sandbox.mode.mode(),
         ..Abilities::ALL
     };
     let tools = args.dialect.tools(&setup::limits(&settings), &directory, abilities);

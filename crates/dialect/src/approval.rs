@@ -114,7 +114,8 @@ pub fn allow_line(refused: &GivenCommand, redactor: &Redactor) -> String {
     let places = [("session", &refused.session), ("dialect", &refused.dialect)];
     let places = places.iter().filter_map(|(option, name)| Some((option, name.as_ref()?)));
     let places = places.map(|(option, name)| format!(" --{option} {}", word(name.as_bytes(), "NAME")));
-    let options: String = variables.chain(places).collect();
+    let sandbox = refused.sandbox.map(|mode| format!(" --sandbox {mode}"));
+    let options: String = variables.chain(places).chain(sandbox).collect();
     format!("bashful allow --cwd {directory}{options} {}", word(refused.script.as_bytes(), "SCRIPT"))
 }
 

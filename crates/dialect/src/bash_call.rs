@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::fmt;
 use std::path::PathBuf;
 
-use bashful_engine::Lines;
+use bashful_engine::{Lines, SandboxMode};
 use thiserror::Error;
 
 use crate::dialect::Dialect;
@@ -30,6 +30,8 @@ pub struct BashCall {
     pub pty: BashTerminal,
     /// Lines of the output that the reply shows.
     pub lines: Option<Lines>,
+    /// The sandbox; as the engine's policy says if none. One that allows more is a question to the user.
+    pub sandbox: Option<SandboxMode>,
 }
 
 /// Default timeout of a command, and whether its call waits.
@@ -77,6 +79,8 @@ pub enum BashArgument {
     Pty,
     /// The limit on shown lines.
     Lines,
+    /// The sandbox.
+    Sandbox,
 }
 
 /// A call used an argument that the `bash` of the dialect lacks.
@@ -97,7 +101,7 @@ impl BashCall {
 
     /// The arguments in use, apart from the command.
     fn used(&self) -> impl Iterator<Item = BashArgument> {
-        use BashArgument::{Background, Cwd, Env, Lines, Pty, Session, Slow, Stdin, Timeout};
+        use BashArgument::{Background, Cwd, Env, Lines, Pty, Sandbox, Session, Slow, Stdin, Timeout};
 
         let uses = [
             (Slow, self.mode == BashMode::Slow),
@@ -109,6 +113,7 @@ impl BashCall {
             (Stdin, self.stdin),
             (Pty, self.pty != BashTerminal::None),
             (Lines, self.lines.is_some()),
+            (Sandbox, self.sandbox.is_some()),
         ];
         uses.into_iter().filter_map(|(argument, is_used)| is_used.then_some(argument))
     }
@@ -132,6 +137,7 @@ impl BashArgument {
             Self::Stdin => "stdin",
             Self::Pty => "pty",
             Self::Lines => "lines",
+            Self::Sandbox => "sandbox",
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::str::FromStr;
 
-use bashful_engine::{Engine, KeeperForm};
+use bashful_engine::{Engine, KeeperForm, SandboxMode};
 use serde_json::{Map, Value, json};
 use thiserror::Error;
 
@@ -62,12 +62,21 @@ pub struct Abilities {
     pub guard: bool,
     /// Outputs of known commands are condensed.
     pub condensing: bool,
+    /// The sandbox of commands that ask for no other.
+    pub sandbox: SandboxMode,
 }
 
 impl Abilities {
     /// An engine that has all abilities.
-    pub const ALL: Self =
-        Self { jobs: true, sessions: true, artifacts: true, terminals: true, guard: true, condensing: true };
+    pub const ALL: Self = Self {
+        jobs: true,
+        sessions: true,
+        artifacts: true,
+        terminals: true,
+        guard: true,
+        condensing: true,
+        sandbox: SandboxMode::Workspace,
+    };
 
     /// The abilities of an engine.
     pub fn of(engine: &Engine) -> Self {
@@ -78,6 +87,7 @@ impl Abilities {
             terminals: engine.jobs().is_some() && engine.promises().keeper == KeeperForm::Process,
             guard: engine.refuses("rm -rf /"),
             condensing: engine.condenses(),
+            sandbox: engine.sandbox_mode(),
         }
     }
 }

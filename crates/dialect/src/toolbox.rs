@@ -8,7 +8,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use bashful_engine::{
     self as engine, Background, Clip, CommandAtPrompt, CommandLog, End, Engine, Exit, Finished, GetJobError,
     Interceptor, JobInputs, JobPart, JobRecord, JobStore, JobTerminal, JobTie, Output, Redacted, Reply, ReplyLimit,
-    Request, RewriteKind, RunError, SessionName, StopReason, Streams, TerminalError, Waiting, error_chain, run_aside,
+    Request, RewriteKind, RunError, SandboxMode, SessionName, StopReason, Streams, TerminalError, Waiting, error_chain,
+    run_aside,
 };
 use bashful_render::visible_lines;
 use serde_json::Value;
@@ -80,7 +81,10 @@ impl Toolbox {
     /// should have passed [`Dialect::adjust`].
     pub fn new(engine: Engine, dialect: Dialect, limits: Limits, directory: &Path) -> Self {
         let shown = engine.redactor().redact(directory.to_string_lossy());
-        let tools = dialect.tools(&limits, Path::new(shown.as_str()), Abilities::of(&engine));
+        let mut tools = dialect.tools(&limits, Path::new(shown.as_str()), Abilities::of(&engine));
+        if let (Some(sandbox), Some(bash)) = (about_sandbox(&engine), tools.first_mut()) {
+            bash.description.push_str(&sandbox);
+        }
         Self {
             latest_engine: LatestEngine::new(engine.clone()),
             engine,
@@ -529,6 +533,17 @@ impl Toolbox {
         }
         answer
     }
+}
+
+/// The sentence for the model about the sandbox that its commands run in; none without one.
+fn about_sandbox(engine: &Engine) -> Option<String> {
+    let changes = match engine.sandbox_mode() {
+        SandboxMode::Off => return None,
+        SandboxMode::Workspace => "change files below their workspace and in /tmp alone",
+        SandboxMode::ReadOnly => "change files in /tmp alone",
+    };
+    let network = if engine.sandbox_has_network() { "" } else { ", and have no network" };
+    Some(format!("\n\nCommands run in a sandbox: they {changes}{network}."))
 }
 
 /// The notice with the first command that ran in a terminal of the client.

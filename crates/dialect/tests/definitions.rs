@@ -184,8 +184,15 @@ fn definitions_can_be_had_in_every_form() {
 
 #[test]
 fn a_model_is_offered_only_what_the_engine_can_do() {
-    let none =
-        Abilities { jobs: false, sessions: false, artifacts: false, terminals: false, guard: false, condensing: false };
+    let none = Abilities {
+        jobs: false,
+        sessions: false,
+        artifacts: false,
+        terminals: false,
+        guard: false,
+        condensing: false,
+        ..Abilities::ALL
+    };
     for dialect in Dialect::ALL {
         let all = dialect.tools(&Limits::default(), Path::new("/"), none);
         assert_eq!(all.iter().map(|tool| tool.name).collect::<Vec<_>>(), ["bash"], "{dialect}");

@@ -8,7 +8,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bashful_guard::{Guard, Level, Prelude, Verdict};
+use bashful_fence::Mode;
+use bashful_guard::{Finding, Guard, Level, Prelude, Verdict};
 use thiserror::Error;
 
 use crate::backend::BoxFuture;
@@ -190,6 +191,26 @@ pub struct Refusal {
     pub redactor: Redactor,
 }
 
+/// Adds a question if the command asks to run with less fence than the policy says. No command decides that.
+fn with_fence(mut verdict: Verdict, plan: &Plan) -> Verdict {
+    let Some(mode) = plan.asks_for_less_fence else { return verdict };
+    let script = String::from_utf8_lossy(plan.script.as_bytes()).into_owned();
+    let message = match mode {
+        Mode::Off => "this command asks to run outside of the sandbox".to_owned(),
+        mode => format!("this command asks to run in the sandbox `{mode}`, which allows more"),
+    };
+    verdict.findings.push(Finding {
+        rule: "sandbox/less".to_owned(),
+        level: Level::Ask,
+        span: 0..script.len(),
+        chain: vec![script],
+        also: Vec::new(),
+        message,
+        alternative: String::new(),
+    });
+    verdict
+}
+
 /// Judges a plan. The caller's approver decides if the judge's own asked nobody.
 pub(crate) async fn check(
     plan: Plan,
@@ -203,6 +224,7 @@ pub(crate) async fn check(
         }
         None => Verdict::default(),
     };
+    let verdict = with_fence(verdict, &plan);
     if !verdict.refuses() {
         return Ok(Checked { plan, verdict });
     }

@@ -19,6 +19,8 @@ use crate::capture::Cleaning;
 use crate::check::{self, Approver, Checked, Judge, Refusal};
 use crate::condensing::Condensing;
 use crate::environment::{Environment, EnvironmentPolicy};
+use bashful_fence::{Mode as SandboxMode, Network};
+
 use crate::fences::SandboxOptions;
 use crate::job_input::JobInputs;
 use crate::jobs::{CreateJobError, JobKind, JobRecord, JobStore, LimitCheck, NewJobRecord, StderrFile};
@@ -495,6 +497,16 @@ impl Engine {
     /// Store of long outputs, which other engines of the user share.
     pub fn artifacts(&self) -> Option<&Arc<ArtifactStore>> {
         self.options.artifacts.as_ref()
+    }
+
+    /// How much commands may change that ask for no other sandbox.
+    pub fn sandbox_mode(&self) -> SandboxMode {
+        self.options.sandbox.as_ref().map_or(SandboxMode::Off, |sandbox| sandbox.policy.mode)
+    }
+
+    /// True if commands in the sandbox have the network of this machine.
+    pub fn sandbox_has_network(&self) -> bool {
+        self.options.sandbox.as_ref().is_some_and(|sandbox| sandbox.policy.network == Network::On)
     }
 
     /// True if outputs of known commands are condensed.

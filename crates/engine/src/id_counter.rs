@@ -229,12 +229,16 @@ pub(crate) fn numbers_in(directory: &Path) -> io::Result<Vec<u64>> {
     Ok(numbers)
 }
 
-/// Takes a lock that nobody holds for long.
+/// Takes a lock that nobody holds for long. Many may want it: as long as the file changes, others get on, and the wait goes on.
 pub(crate) fn lock_soon(file: &File) -> io::Result<()> {
-    let give_up = Instant::now() + LOCK_PATIENCE;
+    let changed = || file.metadata().and_then(|facts| facts.modified()).ok();
+    let (mut give_up, mut seen) = (Instant::now() + LOCK_PATIENCE, changed());
     loop {
         match flock(file, FlockOperation::NonBlockingLockExclusive) {
             Err(Errno::WOULDBLOCK) if Instant::now() < give_up => sleep(Duration::from_millis(1)),
+            Err(Errno::WOULDBLOCK) if changed() != seen => {
+                (give_up, seen) = (Instant::now() + LOCK_PATIENCE, changed());
+            }
             Err(Errno::WOULDBLOCK) => return Err(io::Error::new(io::ErrorKind::TimedOut, "somebody keeps it locked")),
             Err(Errno::INTR) => {}
             locked => return Ok(locked?),

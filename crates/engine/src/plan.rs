@@ -5,7 +5,7 @@ use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use bashful_fence::{Fence, FenceError};
+use bashful_fence::{Fence, FenceError, Mode};
 use rustix::fs::{Access, access};
 use rustix::io::Errno;
 use thiserror::Error;
@@ -75,6 +75,8 @@ pub struct Plan {
     pub session: Option<InSession>,
     /// Fence around the command; none if it can do everything that this program can do.
     pub fence: Option<Arc<Fence>>,
+    /// The mode that the call asked for, if it allows more than the engine's policy. A user has to agree.
+    pub asks_for_less_fence: Option<Mode>,
     /// Snapshot of the user's rc files that the shell sources first: functions and aliases. Their variables are in the
     /// environment already.
     pub snapshot: Option<Arc<Snapshot>>,
@@ -197,10 +199,12 @@ impl Plan {
             enough: request.enough.filter(|_| terminal.is_none()),
             cleaning: options.cleaning,
             fence: None,
+            asks_for_less_fence: None,
             snapshot,
         };
         if let Some(sandbox) = &options.sandbox {
             plan.fence = sandbox.resolve(request.sandbox, &options.directory, &plan.environment)?;
+            plan.asks_for_less_fence = request.sandbox.filter(|mode| *mode < sandbox.policy.mode);
         }
         if let Some(name) = request.session {
             let store = options.sessions.as_ref().ok_or(PlanError::NoSessions)?;
@@ -230,6 +234,7 @@ impl Plan {
             variables: own_variables.iter().filter_map(value).collect(),
             session: self.session.as_ref().map(|session| session.name.to_string()),
             dialect: self.dialect.map(str::to_owned),
+            sandbox: self.asks_for_less_fence,
         }
     }
 

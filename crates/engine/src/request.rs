@@ -84,21 +84,23 @@ pub struct GivenCommand {
     pub session: Option<String>,
     /// [`Request::dialect`].
     pub dialect: Option<String>,
+    /// The sandbox that it asks for, if that allows more than the settings do.
+    pub sandbox: Option<Mode>,
 }
 
 impl GivenCommand {
     /// A command of a new shell, which sets no variable.
     pub fn new(script: Script, directory: PathBuf) -> Self {
-        Self { script, directory, variables: BTreeMap::new(), session: None, dialect: None }
+        Self { script, directory, variables: BTreeMap::new(), session: None, dialect: None, sandbox: None }
     }
 }
 
 /// Without the values of variables, which may be secret.
 impl fmt::Debug for GivenCommand {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { script, directory, variables, session, dialect } = self;
+        let Self { script, directory, variables, session, dialect, sandbox } = self;
         let names: Vec<_> = variables.keys().collect();
-        out.debug_tuple("GivenCommand").field(&(script, directory, names, session, dialect)).finish()
+        out.debug_tuple("GivenCommand").field(&(script, directory, names, session, dialect, sandbox)).finish()
     }
 }
 

@@ -83,6 +83,7 @@ impl<'a> ShellKey<'a> {
             cleaning: _,
             own_variables: _,
             dialect: _,
+            asks_for_less_fence: _,
             environment_is_whole: _,
         } = plan;
         Self {

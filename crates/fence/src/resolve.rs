@@ -175,6 +175,13 @@ pub fn resolve(policy: &FencePolicy, place: &Place, look: &dyn Look) -> Result<O
             }
         }
     }
+    // A workspace below a directory of temporary files is there in every mode.
+    if policy.mode == Mode::ReadOnly
+        && let Some((real, Kind::Directory)) = look.real(&place.directory)
+        && TEMPORARY.iter().any(|(at, _)| real.starts_with(at))
+    {
+        fence.layers.push(Layer::ReadOnly(real));
+    }
     for text in &policy.hide {
         if let Some((at, kind)) = look.real(&home(text)) {
             fence.layers.push(Layer::Hidden { at, is_directory: kind == Kind::Directory, shown: Vec::new() });

@@ -264,6 +264,7 @@ fn bash_call(request: BashRequest) -> BashCall {
         stdin: request.stdin.unwrap_or(false),
         pty: if request.pty.unwrap_or(false) { BashTerminal::Requested } else { BashTerminal::None },
         lines: None,
+        sandbox: None,
     }
 }
 

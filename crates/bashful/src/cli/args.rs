@@ -204,6 +204,9 @@ pub(crate) struct AllowArgs {
     /// The dialect of the tool that will run it: native, plain or pi.
     #[arg(long, value_name = "DIALECT", default_value_t, value_parser = dialects(), hide_possible_values = true)]
     pub(crate) dialect: Dialect,
+    /// The sandbox that the call asks for.
+    #[arg(long, value_name = "MODE", hide_possible_values = true)]
+    pub(crate) sandbox: Option<SandboxModeName>,
     /// Minutes until the approval expires.
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u8).range(1..=60))]
     pub(crate) minutes: u8,

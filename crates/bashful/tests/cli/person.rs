@@ -1,7 +1,7 @@
 //! The program as a person meets it for the first time: help, plausible mistakes, and answers that say what to do next.
 
 use std::io::Write;
-use std::process::{Output, Stdio};
+use std::process::Output;
 
 use bashful_testkit::{Home, Terminal};
 use serde_json::Value;
@@ -80,17 +80,12 @@ fn commands() -> Vec<Vec<&'static str>> {
     .into()
 }
 
-/// With input from a pipe.
+/// With input from a pipe, which the program may leave unread.
 fn run_with_input(home: &Home, args: &[&str], input: &str) -> Output {
-    let mut child = home
-        .command(args)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("it starts");
-    child.stdin.take().expect("it is a pipe").write_all(input.as_bytes()).expect("it is taken");
-    child.wait_with_output().expect("it ends")
+    let (reader, mut writer) = std::io::pipe().expect("a pipe");
+    writer.write_all(input.as_bytes()).expect("it has room");
+    drop(writer);
+    home.command(args).stdin(reader).output().expect("it ends")
 }
 
 #[test]

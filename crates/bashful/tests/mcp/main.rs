@@ -4,6 +4,7 @@ mod asking;
 mod condense;
 mod documents;
 mod edges;
+mod fenced;
 mod following;
 mod lost_keepers;
 mod notices;

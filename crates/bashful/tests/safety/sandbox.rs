@@ -125,7 +125,8 @@ fn the_workspace_has_not_one_file_more_than_the_command_made() {
     assert_eq!(names, ["made"]);
     assert_eq!(fenced.outside(), before);
     // In the mode that writes nothing, only temporary files can be made.
-    let read_only = fenced.output(&["run", "--sandbox", "read-only", "touch more; touch /tmp/x && echo temporary"]);
+    let read_only =
+        fenced.output(&["run", "--sandbox", "read-only", "touch more 2>&-; touch /tmp/x && echo temporary"]);
     assert_eq!(text(&read_only.stdout), "temporary\n", "{read_only:?}");
     assert!(!fenced.app().join("more").exists());
 }

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use bashful_engine::{Input, JobPart, PERSON_PREFIX, Request, Script, SessionName, Stop, Streams, TerminalRequest};
+use bashful_engine::{
+    Input, JobPart, PERSON_PREFIX, Request, SandboxMode, Script, SessionName, Stop, Streams, TerminalRequest,
+};
 use bashful_sys::signal;
 use serde::Deserialize;
 use serde_json::Value;
@@ -35,6 +37,16 @@ struct BashArgs {
     pty: Option<bool>,
     #[serde(default)]
     session: Option<String>,
+    #[serde(default)]
+    sandbox: Option<SandboxWord>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum SandboxWord {
+    Off,
+    Workspace,
+    ReadOnly,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
@@ -125,6 +137,11 @@ pub(crate) fn parse_bash(arguments: Value) -> Result<BashCall, ArgumentError> {
         stdin: args.stdin == Some(true),
         pty: if args.pty == Some(true) { BashTerminal::Requested } else { BashTerminal::None },
         lines: None,
+        sandbox: args.sandbox.map(|word| match word {
+            SandboxWord::Off => SandboxMode::Off,
+            SandboxWord::Workspace => SandboxMode::Workspace,
+            SandboxWord::ReadOnly => SandboxMode::ReadOnly,
+        }),
     })
 }
 
@@ -146,6 +163,7 @@ pub(crate) fn bash(args: BashCall, limits: &Limits) -> Result<Call, ArgumentErro
     notices.extend(clamped.and_then(|clamped| clamped.notice));
     request.workdir = args.cwd;
     request.env = args.env;
+    request.sandbox = args.sandbox;
     let session = args.session.map(SessionName::new).transpose();
     request.session = session.map_err(|error| ArgumentError::Invalid(format!("`session`: {error}")))?;
     if request.session.as_ref().is_some_and(SessionName::is_of_person) {

@@ -4,7 +4,7 @@ mod arguments;
 mod habits;
 mod replies;
 
-use bashful_engine::{JobRecord, ShownSoFar};
+use bashful_engine::{JobRecord, SandboxMode, ShownSoFar};
 use serde_json::Value;
 
 use crate::answer::RawAnswer;
@@ -41,6 +41,9 @@ impl Shape for Native {
         }
         if !abilities.terminals {
             remove_properties(&mut bash.input, &["pty"]);
+        }
+        if abilities.sandbox == SandboxMode::Off {
+            remove_properties(&mut bash.input, &["sandbox"]);
         }
         if !abilities.jobs {
             remove_properties(&mut bash.input, &["stdin"]);

@@ -99,7 +99,7 @@ impl Shape for Pi {
     }
 
     fn lacks(&self) -> &'static [BashArgument] {
-        &[BashArgument::Slow, BashArgument::Session, BashArgument::Stdin]
+        &[BashArgument::Slow, BashArgument::Session, BashArgument::Stdin, BashArgument::Sandbox]
     }
 
     fn bash(&self, call: BashCall, limits: &Limits) -> Result<Call, ArgumentError> {

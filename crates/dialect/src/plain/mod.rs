@@ -93,9 +93,9 @@ impl Shape for Plain {
     }
 
     fn lacks(&self) -> &'static [BashArgument] {
-        use BashArgument::{Background, Cwd, Env, Lines, Pty, Session, Slow, Stdin, Timeout};
+        use BashArgument::{Background, Cwd, Env, Lines, Pty, Sandbox, Session, Slow, Stdin, Timeout};
 
-        &[Slow, Background, Timeout, Cwd, Env, Session, Stdin, Pty, Lines]
+        &[Slow, Background, Timeout, Cwd, Env, Session, Stdin, Pty, Lines, Sandbox]
     }
 
     fn bash(&self, call: BashCall, limits: &Limits) -> Result<Call, ArgumentError> {
