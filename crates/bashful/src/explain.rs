@@ -53,8 +53,9 @@ fn sandbox(fence: &Fence) -> String {
     let writes: Vec<String> = fence.writable.iter().map(|path| visible(&path.to_string_lossy())).collect();
     let hidden = fence.layers.iter().filter(|layer| matches!(layer, Layer::Hidden { .. })).count();
     let network = match fence.network {
-        Network::Off => "loopback only",
-        Network::On => "that of this machine",
+        Network::Off => "loopback only".to_owned(),
+        Network::List => fence.domains.join(", "),
+        Network::On => "that of this machine".to_owned(),
     };
     let writes = if writes.is_empty() { "nothing but its own /tmp".to_owned() } else { writes.join(", ") };
     format!("{}; writes: {writes}; hidden: {hidden} paths; network: {network}", fence.mode)

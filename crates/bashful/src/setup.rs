@@ -123,15 +123,24 @@ fn sandbox(wanted: &settings::SandboxSettings, around: &Surroundings, workspace:
         protect: list(&wanted.protect),
         network: match wanted.network {
             settings::SandboxNetwork::Off => Network::Off,
+            settings::SandboxNetwork::List => Network::List,
             settings::SandboxNetwork::On => Network::On,
         },
+        domains: list(&wanted.domains),
+        ports: wanted.ports.0.clone(),
     };
     // Commands may read outputs that replies name, and have to read their own functions.
     let shown = ["artifacts", "snapshots"].iter().filter_map(|part| around.state_part(part)).collect();
     let state = around.state_part("").map(|state| (state, shown));
     let own_settings = around.settings_file().and_then(|file| Some((file.parent()?.to_path_buf(), Vec::new())));
     let own = state.into_iter().chain(own_settings).collect();
-    SandboxOptions { policy, workspace: workspace.map(Path::to_path_buf), store: around.state_part("sandboxes"), own }
+    SandboxOptions {
+        policy,
+        workspace: workspace.map(Path::to_path_buf),
+        store: around.state_part("sandboxes"),
+        own,
+        refused: Arc::default(),
+    }
 }
 
 /// The default working directory of commands.

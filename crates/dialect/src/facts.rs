@@ -4,8 +4,8 @@ use std::error::Error;
 use std::path::Path;
 
 use bashful_engine::{
-    Clip, Direction, End, Exit, Fence, JobRecord, Layer, LimitHit, Network, Outcome, Output, Redactor, Refusal,
-    ShownSoFar, StopReason, error_chain,
+    Clip, Direction, End, Exit, Fence, JobRecord, Layer, LimitHit, Outcome, Output, Redactor, Refusal, ShownSoFar,
+    StopReason, error_chain,
 };
 use bashful_sys::signal;
 use serde::Serialize;
@@ -110,7 +110,9 @@ pub fn of_fence(fence: &Fence) -> Value {
         "rung": "namespaces",
         "writes": fence.writable.iter().map(|path| path.to_string_lossy()).collect::<Vec<_>>(),
         "hidden": hidden.collect::<Vec<_>>(),
-        "network": match fence.network { Network::Off => "off", Network::On => "on" },
+        "network": fence.network.word(),
+        "domains": fence.domains,
+        "ports": fence.ports,
         "sockets": "hidden",
     })
 }

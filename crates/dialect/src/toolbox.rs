@@ -7,9 +7,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bashful_engine::{
     self as engine, Background, Clip, CommandAtPrompt, CommandLog, End, Engine, Exit, Finished, GetJobError,
-    Interceptor, JobInputs, JobPart, JobRecord, JobStore, JobTerminal, JobTie, Output, Redacted, Reply, ReplyLimit,
-    Request, RewriteKind, RunError, SandboxMode, SessionName, StopReason, Streams, TerminalError, Waiting, error_chain,
-    run_aside,
+    Interceptor, JobInputs, JobPart, JobRecord, JobStore, JobTerminal, JobTie, Network, Output, Redacted, Reply,
+    ReplyLimit, Request, RewriteKind, RunError, SandboxMode, SessionName, StopReason, Streams, TerminalError, Waiting,
+    error_chain, run_aside,
 };
 use bashful_render::visible_lines;
 use serde_json::Value;
@@ -542,7 +542,11 @@ fn about_sandbox(engine: &Engine) -> Option<String> {
         SandboxMode::Workspace => "change files below their workspace and in /tmp alone",
         SandboxMode::ReadOnly => "change files in /tmp alone",
     };
-    let network = if engine.sandbox_has_network() { "" } else { ", and have no network" };
+    let network = match engine.sandbox_network() {
+        (Network::On, _) => String::new(),
+        (Network::Off, _) => ", and have no network".to_owned(),
+        (Network::List, hosts) => format!(", and reach these hosts alone: {}", hosts.join(", ")),
+    };
     Some(format!("\n\nCommands run in a sandbox: they {changes}{network}."))
 }
 

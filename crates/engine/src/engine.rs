@@ -504,9 +504,10 @@ impl Engine {
         self.options.sandbox.as_ref().map_or(SandboxMode::Off, |sandbox| sandbox.policy.mode)
     }
 
-    /// True if commands in the sandbox have the network of this machine.
-    pub fn sandbox_has_network(&self) -> bool {
-        self.options.sandbox.as_ref().is_some_and(|sandbox| sandbox.policy.network == Network::On)
+    /// The network of commands in the sandbox, and the hosts of its list.
+    pub fn sandbox_network(&self) -> (Network, &[String]) {
+        let policy = self.options.sandbox.as_ref().map(|sandbox| &sandbox.policy);
+        policy.map_or((Network::On, &[]), |policy| (policy.network, &policy.domains))
     }
 
     /// True if outputs of known commands are condensed.

@@ -4,10 +4,11 @@
 //! two programs never use the same ones, because the kernel does not allow two overlays on one directory. Keepers hold the lock,
 //! too, so that a job that outlives its engine keeps its files.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
@@ -15,15 +16,20 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
-use bashful_fence::{Denial, Fence, FenceError, FencePolicy, Kind, Layer, Look, Mode, Network, Place};
+use bashful_egress::{self as egress, Connection, Observer, Rules};
+use bashful_fence::{Denial, Fence, FencePolicy, Kind, Layer, Look, Mode, Network, Place};
 use bashful_keeper::protocol::{self, FenceLayer, FenceOrder, LayerKind, Order, Report};
+use bashful_sys::boot_time;
 use rustix::fs::{FlockOperation, flock};
+use tokio::net::TcpListener;
+use tokio::task::JoinSet;
 
 use crate::backend::StartError;
-use crate::connection::Connection;
+use crate::connection;
 use crate::environment::Environment;
 use crate::fixed_name::FixedName;
 use crate::local::{IdleKeeper, Starter};
+use crate::plan::PlanError;
 
 /// The sandbox of an engine's commands.
 #[derive(Debug, Clone)]
@@ -36,6 +42,62 @@ pub struct SandboxOptions {
     pub store: Option<PathBuf>,
     /// Directories that commands inside cannot read, each with the parts that they can.
     pub own: Vec<(PathBuf, Vec<PathBuf>)>,
+    /// Connections that the proxy refused.
+    pub refused: Arc<RefusedConnections>,
+}
+
+/// Connections that a proxy refused lately.
+#[derive(Debug, Default)]
+pub struct RefusedConnections(Mutex<VecDeque<(Duration, String)>>);
+
+/// Most refused connections that are remembered.
+const REMEMBERED: usize = 64;
+
+impl RefusedConnections {
+    /// Sentences about connections that were refused since then (time since boot), each once.
+    pub(crate) fn since(&self, then: Duration) -> Vec<String> {
+        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut told: Vec<String> = Vec::new();
+        for (_, sentence) in all.iter().filter(|(at, _)| *at >= then) {
+            if !told.contains(sentence) {
+                told.push(sentence.clone());
+            }
+        }
+        told
+    }
+}
+
+impl Observer for RefusedConnections {
+    fn ended(&self, connection: &Connection) {
+        tracing::info!(%connection, milliseconds = connection.duration.as_millis(), "a connection of a sandbox");
+        if matches!(connection.outcome, egress::Outcome::Relayed) {
+            return;
+        }
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.truncate(REMEMBERED - 1);
+        all.push_front((boot_time(), connection.to_string()));
+    }
+}
+
+/// Port of the proxy inside of a fence.
+const PROXY: u16 = 3128;
+
+/// Variables that lead programs to the proxy.
+pub(crate) fn proxy_variables(fence: &Fence) -> Vec<(String, String)> {
+    if fence.network != Network::List {
+        return Vec::new();
+    }
+    let http = format!("http://127.0.0.1:{PROXY}");
+    let values = [
+        ("HTTP_PROXY", http.clone()),
+        ("HTTPS_PROXY", http),
+        ("ALL_PROXY", format!("socks5h://127.0.0.1:{PROXY}")),
+        ("NO_PROXY", "localhost,127.0.0.1,::1".to_owned()),
+    ];
+    values
+        .into_iter()
+        .flat_map(|(name, value)| [(name.to_owned(), value.clone()), (name.to_lowercase(), value)])
+        .collect()
 }
 
 /// Sentences about what the fence denied a failed command, as its output tells.
@@ -72,7 +134,7 @@ impl SandboxOptions {
         mode: Option<Mode>,
         workspace: &Path,
         environment: &Environment,
-    ) -> Result<Option<Arc<Fence>>, FenceError> {
+    ) -> Result<Option<Arc<Fence>>, PlanError> {
         let mode = mode.unwrap_or(self.policy.mode);
         if mode == Mode::Off {
             return Ok(None);
@@ -91,6 +153,7 @@ impl SandboxOptions {
             own: self.own.clone(),
         };
         let policy = FencePolicy { mode, ..self.policy.clone() };
+        Rules::parse(&policy.domains)?;
         Ok(bashful_fence::resolve(&policy, &place, &Disk)?.map(Arc::new))
     }
 }
@@ -147,6 +210,8 @@ pub(crate) struct MadeFence {
     has_host_network: bool,
     handles: Vec<OwnedFd>,
     place: Arc<FencePlace>,
+    /// The proxy and the forwarded ports, which end with it.
+    _services: JoinSet<()>,
 }
 
 impl MadeFence {
@@ -166,7 +231,7 @@ impl Fences {
     pub(crate) async fn get(
         &self,
         fence: &Arc<Fence>,
-        store: Option<&Path>,
+        options: &SandboxOptions,
         starter: &Starter,
     ) -> Result<Arc<MadeFence>, StartError> {
         let key = FenceKey::of(fence);
@@ -177,8 +242,9 @@ impl Fences {
         if let Some(made) = self.find(&key) {
             return Ok(made);
         }
-        let place = self.place(fence, store).map_err(|source| StartError::FenceStore { source })?;
-        let made = Arc::new(make(fence, place, starter).await?);
+        let place = self.place(fence, options.store.as_deref());
+        let place = place.map_err(|source| StartError::FenceStore { source })?;
+        let made = Arc::new(make(fence, place, options, starter).await?);
         let mut all = self.made.lock().unwrap_or_else(PoisonError::into_inner);
         all.push((key, Arc::clone(&made)));
         let too_many = all.len().saturating_sub(AT_MOST);
@@ -205,28 +271,61 @@ impl Fences {
 }
 
 /// Has a keeper make a fence.
-async fn make(fence: &Fence, place: Arc<FencePlace>, starter: &Starter) -> Result<MadeFence, StartError> {
+async fn make(
+    fence: &Fence,
+    place: Arc<FencePlace>,
+    options: &SandboxOptions,
+    starter: &Starter,
+) -> Result<MadeFence, StartError> {
     let unusable = |source: io::Error| StartError::FenceStore { source };
     let order = order(fence, &place.path).map_err(unusable)?;
     let has_host_network = order.has_host_network;
     let refused = |at: PathBuf, source| StartError::Fence { at, source };
     let IdleKeeper { socket, keeper } = starter.connect().map_err(|error| refused(PathBuf::new(), error))?;
-    let mut link = Connection::new(socket).map_err(unusable)?;
+    let mut link = connection::Connection::new(socket).map_err(unusable)?;
     link.expect_descriptors();
     link.send(&[&Order::MakeFence(order)], &[]).await.map_err(|_| StartError::KeeperGone)?;
     let report = link.next_awake().await;
     drop(keeper);
     match report {
         Ok(Report::FenceMade { errno: 0, .. }) => {
-            let taken = std::iter::from_fn(|| link.take_descriptor());
-            let handles: Vec<OwnedFd> = taken.take(protocol::namespaces(has_host_network)).collect();
-            Ok(MadeFence { has_host_network, handles, place })
+            let mut taken = std::iter::from_fn(|| link.take_descriptor());
+            let handles: Vec<OwnedFd> = taken.by_ref().take(protocol::namespaces(has_host_network)).collect();
+            let services = serve(fence, taken, options).map_err(unusable)?;
+            Ok(MadeFence { has_host_network, handles, place, _services: services })
         }
         Ok(Report::FenceMade { errno, at }) => {
             Err(refused(PathBuf::from(OsStr::from_bytes(&at)), io::Error::from_raw_os_error(errno)))
         }
         _ => Err(StartError::KeeperGone),
     }
+}
+
+/// Answers on the sockets inside: the proxy, and ports of this machine.
+fn serve(fence: &Fence, sockets: impl Iterator<Item = OwnedFd>, options: &SandboxOptions) -> io::Result<JoinSet<()>> {
+    let rules = Arc::new(Rules::parse(&fence.domains).map_err(io::Error::other)?);
+    let mut services = JoinSet::new();
+    for (port, socket) in ports(fence).zip(sockets) {
+        let listener = std::net::TcpListener::from(socket);
+        listener.set_nonblocking(true)?;
+        let listener = TcpListener::from_std(listener)?;
+        if port == PROXY && fence.network == Network::List {
+            services.spawn(egress::serve(
+                listener,
+                Arc::clone(&rules),
+                Arc::clone(&options.refused) as Arc<dyn Observer>,
+            ));
+        } else {
+            services.spawn(egress::forward(listener, SocketAddr::from((Ipv4Addr::LOCALHOST, port))));
+        }
+    }
+    Ok(services)
+}
+
+/// The ports inside that this program answers on.
+fn ports(fence: &Fence) -> impl Iterator<Item = u16> {
+    let proxy = (fence.network == Network::List).then_some(PROXY);
+    proxy.into_iter().chain(fence.ports.iter().copied().filter(move |port| Some(*port) != proxy))
 }
 
 /// Takes directories for a fence: the first that no other program uses. Removes those that nobody has used for long.
@@ -288,5 +387,5 @@ fn order(fence: &Fence, place: &Path) -> io::Result<FenceOrder> {
         })
     });
     let layers = layers.collect::<io::Result<_>>()?;
-    Ok(FenceOrder { has_host_network: fence.network == Network::On, layers })
+    Ok(FenceOrder { has_host_network: fence.network == Network::On, ports: ports(fence).collect(), layers })
 }

@@ -123,7 +123,7 @@ pub use condensing::Condensing;
 pub use early::start_keeper_early;
 pub use engine::{Engine, KeeperProgram, LeftoverPolicy, Options, Orphans, RunError, ShellOptions};
 pub use environment::{EnvError, Environment, EnvironmentPolicy, Pattern, Withheld};
-pub use fences::SandboxOptions;
+pub use fences::{RefusedConnections, SandboxOptions};
 pub use fixed_name::FixedName;
 pub use job_input::{JobInput, JobInputError, JobInputs};
 #[cfg(feature = "screens")]

@@ -23,7 +23,7 @@ use crate::backend::{After, Attached, Backend, BoxFuture, Outputs, StartError};
 use crate::check::Checked;
 use crate::connection::{Connection, Silence};
 use crate::early::{self, EarlyKeeper};
-use crate::fences::{Fences, MadeFence};
+use crate::fences::{Fences, MadeFence, SandboxOptions};
 use crate::jobs::{JobKind, NewJob, STDERR};
 use crate::keeper_link::{Keeper, KeeperHome, KeeperLink, KeeperProcess};
 use crate::keepers::Keepers;
@@ -53,7 +53,7 @@ pub(crate) struct Local {
     reserve: Arc<Reserve>,
     keepers: Arc<Keepers>,
     fences: Arc<Fences>,
-    fence_store: Option<PathBuf>,
+    sandbox: Option<Arc<SandboxOptions>>,
     orphans: Orphans,
     /// True if every keeper process has one thread.
     small_keepers: bool,
@@ -87,7 +87,7 @@ impl Local {
             reserve: Arc::new(Reserve::new(ready, early)),
             keepers,
             fences: Arc::default(),
-            fence_store: options.sandbox.as_ref().and_then(|sandbox| sandbox.store.clone()),
+            sandbox: options.sandbox.clone().map(Arc::new),
             orphans: options.orphans,
             small_keepers: options.keeper != KeeperProgram::This || !crate::keeper_entry_is_late(),
         })
@@ -100,7 +100,7 @@ impl Local {
             umask: self.umask,
             keepers: Arc::clone(&self.keepers),
             fences: Arc::clone(&self.fences),
-            fence_store: self.fence_store.clone(),
+            sandbox: self.sandbox.clone(),
             reserve: Arc::clone(&self.reserve),
         }
     }
@@ -179,7 +179,7 @@ pub(crate) struct Starter {
     umask: Option<u32>,
     keepers: Arc<Keepers>,
     fences: Arc<Fences>,
-    fence_store: Option<PathBuf>,
+    sandbox: Option<Arc<SandboxOptions>>,
     pub(crate) reserve: Arc<Reserve>,
 }
 
@@ -317,9 +317,11 @@ impl Starter {
 
     /// The fence of a command; none if it has none.
     pub(crate) async fn fence(&self, plan: &Plan) -> Result<Option<Arc<MadeFence>>, StartError> {
-        match &plan.fence {
-            None => Ok(None),
-            Some(fence) => self.fences.get(fence, self.fence_store.as_deref(), self).await.map(Some),
+        match (&plan.fence, &self.sandbox) {
+            (None, _) => Ok(None),
+            (Some(fence), Some(sandbox)) => self.fences.get(fence, sandbox, self).await.map(Some),
+            // A plan of another engine.
+            (Some(_), None) => Err(StartError::FenceStore { source: io::Error::other("this engine has no sandbox") }),
         }
     }
 

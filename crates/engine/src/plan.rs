@@ -5,6 +5,7 @@ use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use bashful_egress::RuleError;
 use bashful_fence::{Fence, FenceError, Mode};
 use rustix::fs::{Access, access};
 use rustix::io::Errno;
@@ -13,6 +14,7 @@ use thiserror::Error;
 use crate::backend::Backend;
 use crate::capture::Cleaning;
 use crate::environment::{EnvError, Environment};
+use crate::fences;
 use crate::output_redactor::OutputRedactor;
 use crate::redact::Redactor;
 use crate::request::{Given, GivenCommand, Input, Lines, Request, Script, Streams};
@@ -126,6 +128,9 @@ pub enum PlanError {
     /// The policy of the sandbox cannot be resolved.
     #[error(transparent)]
     Fence(#[from] FenceError),
+    /// The list of hosts of the sandbox has one that is none.
+    #[error("the sandbox cannot let a host through")]
+    Domain(#[from] RuleError),
     /// The name or the value of a variable is invalid.
     #[error(transparent)]
     Env(#[from] EnvError),
@@ -204,6 +209,11 @@ impl Plan {
         };
         if let Some(sandbox) = &options.sandbox {
             plan.fence = sandbox.resolve(request.sandbox, &options.directory, &plan.environment)?;
+            for (name, value) in plan.fence.iter().flat_map(|fence| fences::proxy_variables(fence)) {
+                if !plan.own_variables.contains(&name) {
+                    plan.environment.variables.insert(name.into(), value.into());
+                }
+            }
             plan.asks_for_less_fence = request.sandbox.filter(|mode| *mode < sandbox.policy.mode);
         }
         if let Some(name) = request.session {

@@ -139,7 +139,16 @@ mod tests {
         ];
         let workspace = PathBuf::from("/w");
         let writable = vec![workspace.clone()];
-        Fence { mode: Mode::Workspace, workspace, network: Network::Off, layers, writable, watched: Vec::new() }
+        Fence {
+            mode: Mode::Workspace,
+            workspace,
+            network: Network::Off,
+            domains: Vec::new(),
+            ports: Vec::new(),
+            layers,
+            writable,
+            watched: Vec::new(),
+        }
     }
 
     #[track_caller]

@@ -56,8 +56,21 @@ pub enum Network {
     /// A loopback interface of its own, which all commands of the fence share.
     #[default]
     Off,
+    /// The same, and the hosts of a list by a proxy.
+    List,
     /// That of the host.
     On,
+}
+
+impl Network {
+    /// The word for it in settings and facts.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::List => "list",
+            Self::On => "on",
+        }
+    }
 }
 
 /// Writes of a command to the caches of package managers.
@@ -85,4 +98,8 @@ pub struct FencePolicy {
     pub protect: Vec<String>,
     /// The network.
     pub network: Network,
+    /// Hosts that can be reached, in [`Network::List`].
+    pub domains: Vec<String>,
+    /// Loopback ports of the host that can be reached, unless its whole network can.
+    pub ports: Vec<u16>,
 }

@@ -16,6 +16,10 @@ pub struct Fence {
     pub workspace: PathBuf,
     /// The network.
     pub network: Network,
+    /// Hosts that can be reached, in [`Network::List`].
+    pub domains: Vec<String>,
+    /// Loopback ports of the host that can be reached.
+    pub ports: Vec<u16>,
     /// Mounts, in their order. All that they do not mention can be read, and not changed.
     pub layers: Vec<Layer>,
     /// Directories of the host that may be changed.
@@ -136,6 +140,8 @@ pub fn resolve(policy: &FencePolicy, place: &Place, look: &dyn Look) -> Result<O
         mode: policy.mode,
         workspace: place.directory.clone(),
         network: policy.network,
+        domains: if policy.network == Network::List { policy.domains.clone() } else { Vec::new() },
+        ports: if policy.network == Network::On { Vec::new() } else { policy.ports.clone() },
         layers: Vec::new(),
         writable: Vec::new(),
         watched: Vec::new(),
@@ -317,6 +323,8 @@ mod tests {
             hide: list(&["~/.ssh", "~/.netrc"]),
             protect: list(&[".git/hooks", ".envrc"]),
             network: Network::Off,
+            domains: Vec::new(),
+            ports: Vec::new(),
         }
     }
 

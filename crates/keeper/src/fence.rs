@@ -8,6 +8,7 @@
 use std::ffi::OsStr;
 use std::fs;
 use std::io;
+use std::net::{Ipv4Addr, TcpListener};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::DirBuilderExt;
@@ -17,7 +18,7 @@ use std::sync::OnceLock;
 use bashful_sys::fence::{self, Confinement, FilterInstruction, Init, Joined, KEPT_BY_ROOT, MountedTree};
 use bashful_sys::spawn::Fenced;
 
-use crate::protocol::{FenceLayer, LayerKind};
+use crate::protocol::{FenceLayer, FenceOrder, LayerKind};
 
 /// The fence that this process is inside of.
 static INSIDE: OnceLock<Inside> = OnceLock::new();
@@ -81,8 +82,10 @@ pub(crate) struct NotMade {
     pub(crate) error: io::Error,
 }
 
-/// Leaves the namespaces of the host, and mounts these layers. Returns handles on the new namespaces.
-pub(crate) fn make(layers: &[FenceLayer], has_host_network: bool) -> Result<Vec<OwnedFd>, NotMade> {
+/// Leaves the namespaces of the host, and mounts the layers. Returns handles on the new namespaces, and sockets that listen inside.
+pub(crate) fn make(order: &FenceOrder) -> Result<Vec<OwnedFd>, NotMade> {
+    let FenceOrder { has_host_network, ports, layers } = order;
+    let has_host_network = *has_host_network;
     let at = |path: &str| {
         let at = PathBuf::from(path);
         move |error| NotMade { at, error }
@@ -102,7 +105,12 @@ pub(crate) fn make(layers: &[FenceLayer], has_host_network: bool) -> Result<Vec<
     if !has_host_network {
         fence::loopback_up().map_err(at("lo"))?;
     }
-    fence::handles_of_this_process(!has_host_network).map_err(at("/proc/self/ns"))
+    let mut handles = fence::handles_of_this_process(!has_host_network).map_err(at("/proc/self/ns"))?;
+    for port in ports {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, *port)).map_err(at(&format!("port {port}")))?;
+        handles.push(listener.into());
+    }
+    Ok(handles)
 }
 
 fn path(bytes: &[u8]) -> PathBuf {

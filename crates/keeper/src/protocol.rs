@@ -119,6 +119,8 @@ pub enum Order {
 pub struct FenceOrder {
     /// True if commands use the network of the host.
     pub has_host_network: bool,
+    /// Loopback ports inside on which the engine listens.
+    pub ports: Vec<u16>,
     /// Mounts, in their order.
     pub layers: Vec<FenceLayer>,
 }
@@ -378,7 +380,7 @@ pub enum Report {
     NoTerminal,
     /// A signal has stopped the shell, as `Ctrl-Z` at its terminal does. Only commands with a terminal report this.
     Suspended,
-    /// The fence is made. Handles on its namespaces travel as descriptors. If it is not, none do.
+    /// The fence is made. Handles on its namespaces, and a listening socket for each port, travel as descriptors. If it is not, none do.
     FenceMade {
         /// 0 on success, or the error number of the system.
         errno: i32,

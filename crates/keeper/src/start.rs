@@ -76,7 +76,7 @@ pub(crate) fn start(link: &mut EngineLink, signals: &SignalReader) -> Option<Ass
 
 /// Makes a fence, and hands out handles on its namespaces.
 fn make_fence(link: &mut EngineLink, order: &FenceOrder) {
-    match fence::make(&order.layers, order.has_host_network) {
+    match fence::make(order) {
         Ok(handles) => {
             let handles: Vec<_> = handles.iter().map(AsFd::as_fd).collect();
             link.hand(&Report::FenceMade { errno: 0, at: Vec::new() }, &handles);

@@ -49,9 +49,12 @@ pub(crate) struct CommandArgs {
     /// In a sandbox, make this directory writable, too; repeatable.
     #[arg(long, value_name = "DIR")]
     pub(crate) write: Vec<PathBuf>,
-    /// In a sandbox, the network: off or on.
+    /// In a sandbox, the network: off, list or on.
     #[arg(long, value_name = "WHICH", hide_possible_values = true)]
     pub(crate) network: Option<SandboxNetwork>,
+    /// In a sandbox, let this host through (--network list); repeatable, or with commas.
+    #[arg(long, value_name = "HOST", value_delimiter = ',')]
+    pub(crate) domains: Vec<String>,
 }
 
 impl CommandArgs {
@@ -59,6 +62,10 @@ impl CommandArgs {
     pub(crate) fn change(&self, settings: &mut Settings) {
         let sandbox = &mut settings.sandbox;
         sandbox.mode = self.sandbox.unwrap_or(sandbox.mode);
+        if !self.domains.is_empty() {
+            sandbox.network = SandboxNetwork::List;
+            sandbox.domains.0.extend(self.domains.iter().cloned().map(Into::into));
+        }
         sandbox.network = self.network.unwrap_or(sandbox.network);
         sandbox.write.0.extend(self.write.iter().map(|path| path.to_string_lossy().into_owned().into()));
     }

@@ -127,6 +127,7 @@ fn plain_run(mut arguments: impl Iterator<Item = OsString>) -> Option<RunArgs> {
         sandbox: None,
         write: Vec::new(),
         network: None,
+        domains: Vec::new(),
     };
     is_all.then_some(RunArgs {
         command,

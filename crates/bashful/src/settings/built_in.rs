@@ -12,7 +12,7 @@ use super::value::Variable;
 use super::{
     Artifacts, Async, Bytes, ClientRows, Condense, ConsoleSettings, Count, Days, DialectLevels, DialectName,
     Environment, EscapeKey, GuardSettings, InterceptorSettings, Intercepts, Jobs, LargeBytes, Leftovers, Levels,
-    Lifetime, Log, Mcp, MoreNames, Names, Number, Output, Rewrite, RuleLevel, SandboxCaches, SandboxModeName,
+    Lifetime, Log, Mcp, MoreNames, Names, Number, Output, Ports, Rewrite, RuleLevel, SandboxCaches, SandboxModeName,
     SandboxNetwork, SandboxSettings, Seconds, Secret, Sessions, Settings, Shell, Snapshots, Stop, Terminal, Variables,
 };
 
@@ -195,6 +195,8 @@ fn sandbox() -> SandboxSettings {
         hide: names(HIDDEN),
         protect: names(PROTECTED),
         network: SandboxNetwork::Off,
+        domains: names(&[]),
+        ports: Ports(Vec::new()),
     }
 }
 

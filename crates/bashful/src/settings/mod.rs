@@ -17,7 +17,7 @@ pub(crate) use load::{Sources, load, may_be_there, read};
 pub(crate) use value::RuleLevel;
 pub(crate) use value::{
     Bytes, Count, Days, DialectLevels, DialectName, EscapeKey, Intercepts, LargeBytes, Leftovers, Levels, MoreNames,
-    Names, Number, SandboxCaches, SandboxModeName, SandboxNetwork, Seconds, Secret, Snapshots, Variables,
+    Names, Number, Ports, SandboxCaches, SandboxModeName, SandboxNetwork, Seconds, Secret, Snapshots, Variables,
 };
 
 /// The defaults, and the documentation of every key. The lists of names and variables are filled in.
@@ -119,6 +119,8 @@ settings! {
         hide: Names,
         protect: Names,
         network: SandboxNetwork,
+        domains: Names,
+        ports: Ports,
     }
     /// Size of shown output.
     output: Output, OutputLayer {

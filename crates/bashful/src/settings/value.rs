@@ -35,6 +35,7 @@ replaced!(
     SandboxModeName,
     SandboxCaches,
     SandboxNetwork,
+    Ports,
     Snapshots,
     Intercepts,
     Secret,
@@ -228,8 +229,14 @@ impl SandboxModeName {
 #[serde(rename_all = "lowercase")]
 pub(crate) enum SandboxNetwork {
     Off,
+    List,
     On,
 }
+
+/// Ports of this machine.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(transparent)]
+pub(crate) struct Ports(pub(crate) Vec<u16>);
 
 /// The caches of package managers in a sandbox.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]

@@ -366,3 +366,50 @@ fn ordinary_work_goes_on_inside() {
     }
     fenced.home.check_nothing_survives();
 }
+
+/// Answers each connection with a line, on a port of this machine.
+fn answering() -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = listener.local_addr().expect("an address").port();
+    std::thread::spawn(move || {
+        for mut client in listener.incoming().flatten() {
+            let _ = std::io::Read::read(&mut client, &mut [0; 4096]);
+            let _ = std::io::Write::write_all(&mut client, b"HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\nanswered");
+        }
+    });
+    port
+}
+
+#[test]
+fn hosts_of_the_list_are_reached_by_name_and_port_and_others_are_told() {
+    let fenced = Fenced::new();
+    let (port, other) = (answering(), answering());
+    let through = |options: &str, port: u16| format!("curl -sS --noproxy '' {options} http://127.0.0.1:{port}/; echo");
+    let run = |script: &str| {
+        let listed = format!("127.0.0.1:{port}");
+        let output = fenced.output(&["run", "--domains", &listed, script]);
+        text(&output.stdout) + &text(&output.stderr)
+    };
+    for options in ["-x $HTTP_PROXY", "-p -x $https_proxy", "-x $ALL_PROXY"] {
+        assert_eq!(run(&through(options, port)), "answered\n", "{options}");
+        let refused = run(&format!("{} exit 1", through(options, other).replace("; echo", " | grep answered;")));
+        let told = format!("[127.0.0.1:{other} is not on the list of hosts that this command may reach]");
+        assert!(refused.contains(&told) && !refused.contains("answered\n"), "{options}: {refused}");
+    }
+    assert!(!run(&format!("curl -s --noproxy '*' http://127.0.0.1:{port}/")).contains("answered"), "past the proxy");
+    let wrong = fenced.output(&["run", "--domains", "exa mple", "true"]);
+    assert!(text(&wrong.stderr).contains("`exa mple` names no host"), "{wrong:?}");
+}
+
+#[test]
+fn a_port_of_this_machine_that_is_named_is_reached_and_no_other() {
+    let fenced = Fenced::new();
+    let (port, other) = (answering(), answering());
+    let get = |port| format!("curl -s http://127.0.0.1:{port}/");
+    let run = |script: String| {
+        let ports = ("BASHFUL_SANDBOX_PORTS", format!("[{port}]"));
+        text(&fenced.command(&["run", &script]).env(ports.0, ports.1).output().expect("it runs").stdout)
+    };
+    assert_eq!(run(get(port)), "answered");
+    assert_eq!(run(get(other)), "");
+}

@@ -102,6 +102,8 @@ impl Run {
         if let (Some(fence), true) = (&fence, has_failed) {
             let directory = &self.checked.plan().directory;
             let outputs = std::iter::once(&output).chain(&stderr);
+            let refused = self.options.sandbox.iter().flat_map(|sandbox| sandbox.refused.since(self.began));
+            notices.extend(refused);
             notices.extend(outputs.flat_map(|output| fences::denials_in(fence, &output.text(), directory)));
         }
         let missed = if has_failed { self.missing_variables(&output, stderr.as_ref()) } else { Vec::new() };

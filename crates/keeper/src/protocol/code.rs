@@ -97,6 +97,7 @@ impl Order {
             }
             Self::MakeFence(fence) => {
                 out.extend([21, u8::from(fence.has_host_network)]);
+                put_list(out, &fence.ports, |out, port| put_number(out, (*port).into()));
                 put_list(out, &fence.layers, |out, layer| {
                     out.push(layer.kind as u8);
                     put_bytes(out, &layer.at);
@@ -174,6 +175,7 @@ impl Order {
             20 => Self::Lifetime(from.optional()?.map(Duration::from_nanos)),
             21 => Self::MakeFence(FenceOrder {
                 has_host_network: from.byte()? == 1,
+                ports: from.list(Fields::u16)?,
                 layers: from.list(|from| {
                     Ok(FenceLayer {
                         kind: LayerKind::from_number(from.byte()?).ok_or(Garbled)?,

@@ -140,6 +140,7 @@ fn orders() -> Vec<Order> {
         Order::Lifetime(None),
         Order::MakeFence(FenceOrder {
             has_host_network: true,
+            ports: vec![80],
             layers: vec![
                 layer(LayerKind::Overlay, b"/f", Vec::new()),
                 layer(LayerKind::HiddenDirectory, b"", vec![b"/a/b".to_vec()]),
