@@ -12,7 +12,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
@@ -20,7 +20,8 @@ use bashful_egress::{self as egress, Connection, Observer, Rules};
 use bashful_fence::{Denial, Fence, FencePolicy, Kind, Layer, Look, Mode, Network, Place};
 use bashful_keeper::protocol::{self, FenceLayer, FenceOrder, LayerKind, Order, Report};
 use bashful_sys::boot_time;
-use rustix::fs::{FlockOperation, flock};
+use rustix::fs::{CWD, FileType, FlockOperation, Mode as FileMode, OFlags, ResolveFlags, flock, fstat, openat2};
+use rustix::io::Errno;
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
@@ -163,9 +164,22 @@ struct Disk;
 
 impl Look for Disk {
     fn real(&self, path: &Path) -> Option<(PathBuf, Kind)> {
-        let real = path.canonicalize().ok()?;
-        let kind = if real.is_dir() { Kind::Directory } else { Kind::File };
-        Some((real, kind))
+        let kind = |mode| match FileType::from_raw_mode(mode) {
+            FileType::Directory => Kind::Directory,
+            _ => Kind::File,
+        };
+        // Some sixty paths are looked at for each command, and hardly one has a link.
+        match openat2(CWD, path, OFlags::PATH | OFlags::CLOEXEC, FileMode::empty(), ResolveFlags::NO_SYMLINKS) {
+            Ok(file) if path.is_absolute() && !path.components().any(|part| part == Component::ParentDir) => {
+                Some((path.to_path_buf(), kind(fstat(file).ok()?.st_mode)))
+            }
+            Err(Errno::NOENT | Errno::NOTDIR) => None,
+            _ => {
+                let real = path.canonicalize().ok()?;
+                let mode = real.metadata().ok()?.mode();
+                Some((real, kind(mode)))
+            }
+        }
     }
 
     fn read(&self, path: &Path) -> Option<String> {

@@ -4,9 +4,6 @@ use bashful_sys::pidfd;
 use bashful_sys::proc::{self, Children, Process};
 use bashful_sys::signal::Signal;
 use bashful_sys::wait::{self, Exit, Reaped};
-use std::os::fd::AsFd;
-
-use rustix::event::{PollFd, PollFlags};
 use rustix::process::Pid;
 
 use crate::awake::WakeAlarms;
@@ -77,28 +74,21 @@ impl Tree {
             match wait::reap_any() {
                 Ok(Reaped::Child(pid, exit)) if pid == self.shell => self.exit = Some(exit),
                 Ok(Reaped::Child(..)) => {}
-                Ok(Reaped::AllRunning) => return self.exit.is_some() && self.end_fence(),
+                Ok(Reaped::AllRunning) => return self.exit.is_some() && self.is_fence_empty(),
                 Err(_) => return false,
                 Ok(Reaped::NoChild) => return true,
             }
         }
     }
 
-    /// Ends the first process of the fence if it is the only one left. True if it was.
-    fn end_fence(&self) -> bool {
+    /// True if only the first process of the fence is left, which ends with this one.
+    fn is_fence_empty(&self) -> bool {
         let Some(Inside { init, .. }) = fence::inside() else { return false };
         init.read_news();
         let is_last = |parent, known: &[Pid]| {
             proc::children(parent).is_some_and(|all| all.iter().all(|child| known.contains(child)))
         };
-        if !is_last(rustix::process::getpid(), &[init.child.pid, self.shell]) || !is_last(init.child.pid, &[]) {
-            return false;
-        }
-        let _ = init.child.send(Signal::KILL);
-        while wait::reap(init.child.pid, init.child.pidfd.as_fd()) == Ok(None) {
-            let _ = rustix::event::poll(&mut [PollFd::new(&init.child.pidfd, PollFlags::IN)], None);
-        }
-        true
+        is_last(rustix::process::getpid(), &[init.child.pid, self.shell]) && is_last(init.child.pid, &[])
     }
 
     /// The processes that get orphans as children: this one, and the first process of the fence.
