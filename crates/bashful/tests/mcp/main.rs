@@ -337,6 +337,20 @@ fn a_call_that_takes_too_long_is_answered_with_a_job() {
 }
 
 #[test]
+fn a_command_that_fails_on_its_way_to_a_job_is_an_error() {
+    let home = home();
+    let mut server = Server::greeted(&home, &[], &[("BASHFUL_MCP_PATIENCE_SECONDS", "0.3")]);
+    // Some end just before they would become a job, some just after, and some meanwhile.
+    for step in 0..30 {
+        let command = format!("sleep 0.{}; exit 5", 285 + step);
+        let result = server.call("bash", &json!({ "command": command }));
+        let facts = &result["_meta"]["bashful/facts"];
+        assert_eq!(facts["exit_code"] == 5, result["isError"] == true, "{result}");
+    }
+    ends_well(server, &home);
+}
+
+#[test]
 fn a_call_that_became_a_job_has_the_lifetime_of_a_job_unless_it_named_one() {
     let home = home();
     let mut server = Server::greeted(&home, &[], &[("BASHFUL_MCP_PATIENCE_SECONDS", "1")]);

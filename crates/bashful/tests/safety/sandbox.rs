@@ -58,7 +58,7 @@ impl Fenced {
     fn outside(&self) -> Vec<(PathBuf, String)> {
         let mut found = Vec::new();
         collect(self.home.path(), &mut found);
-        found.retain(|(path, _)| !path.starts_with(self.app()) && !path.starts_with(self.home.path().join(".local")));
+        found.retain(|(path, _)| !path.starts_with(self.app()) && !path.ends_with(".local"));
         found.sort();
         found
     }
@@ -69,7 +69,8 @@ fn collect(directory: &Path, found: &mut Vec<(PathBuf, String)>) {
         let kind = entry.file_type().expect("known");
         let text = if kind.is_file() { fs::read_to_string(entry.path()).unwrap_or_default() } else { String::new() };
         found.push((entry.path(), text));
-        if kind.is_dir() {
+        // Our own state has directories that only the kernel reads.
+        if kind.is_dir() && entry.file_name() != ".local" {
             collect(&entry.path(), found);
         }
     }
@@ -359,7 +360,8 @@ fn ordinary_work_goes_on_inside() {
         ("sqlite3 t.db 'create table a(b); insert into a values(7); select b from a'".to_owned(), "7\n"),
         ("ps -o comm= -p $$; date >/dev/null; LC_ALL=C.UTF-8 locale >/dev/null && id -u >/dev/null && mktemp >/dev/null && echo ok".to_owned(), "bash\nok\n"),
         ("python3 -m http.server 8123 --bind 127.0.0.1 >/dev/null 2>&1 & until curl -s -o /dev/null 127.0.0.1:8123; do sleep 0.05; done; curl -s 127.0.0.1:8123/f; kill %1".to_owned(), "x\n"),
-        ("tmux -L t new-session -d 'sleep 100' && tmux -L t list-sessions -F '#{session_windows}'; tmux -L t kill-server".to_owned(), "1\n"),
+        // An ordinary user may have no shell for it.
+        ("export SHELL=/bin/bash; tmux -L t new-session -d 'sleep 100' && tmux -L t list-sessions -F '#{session_windows}'; tmux -L t kill-server".to_owned(), "1\n"),
         ("printf 'int main(){return 0;}' >a.c && gcc a.c -o a.out && ./a.out && echo built".to_owned(), "built\n"),
     ] {
         fenced.prints(&script, expected);
@@ -412,4 +414,25 @@ fn a_port_of_this_machine_that_is_named_is_reached_and_no_other() {
     };
     assert_eq!(run(get(port)), "answered");
     assert_eq!(run(get(other)), "");
+}
+
+#[test]
+fn where_no_sandbox_can_be_made_nothing_runs() {
+    let fenced = Fenced::new();
+    let forbid = format!("echo 0 >/proc/sys/user/max_user_namespaces; exec {BASHFUL} \"$@\"");
+    let args = ["-Ur", "bash", "-c", &forbid, "bash"];
+    let run = |more: &[&str]| {
+        let mut command = fenced.home.wrapped("unshare", &[args.as_slice(), more].concat());
+        command.current_dir(fenced.app()).output().expect("it runs")
+    };
+    let refused = run(&["run", "--sandbox", "workspace", "touch ran"]);
+    assert_eq!(refused.status.code(), Some(125), "{refused:?}");
+    assert!(
+        text(&refused.stderr).contains("the sandbox cannot be made, so nothing was run; see `bashful doctor`"),
+        "{refused:?}"
+    );
+    assert!(!fenced.app().join("ran").exists());
+    assert!(run(&["run", "touch ran"]).status.success(), "without one it does");
+    let doctor = text(&run(&["doctor"]).stdout);
+    assert!(doctor.contains("the sandbox (`off` by the settings) cannot be had here:"), "{doctor}");
 }
