@@ -14,7 +14,7 @@
 //! ```
 //!
 //! Invariants: nothing is resolved or dialed before [`Rules::decide`] or [`Observer::ask`] allowed it. The address that
-//! is dialed is the one that was judged. A connection holds some 20 KiB, and 200 KiB at most. Nothing waits without a bound
+//! is dialed is the one that was judged. A connection holds some 40 KiB, and 200 KiB at most. Nothing waits without a bound
 //! but an open tunnel and the observer.
 
 #![warn(clippy::disallowed_methods)]

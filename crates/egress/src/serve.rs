@@ -5,12 +5,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Resource, getrlimit};
-use tokio::io::{AsyncReadExt, AsyncWriteExt, copy_bidirectional, join};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
-use tokio_util::io::{InspectReader, InspectWriter};
 
 use crate::dial::{CONNECT, dial};
 use crate::observer::{Connection, Observer, Outcome};
@@ -25,6 +24,9 @@ const CONNECTIONS: u64 = 1024;
 
 /// Most simultaneous lookups of one proxy. Each is a thread.
 const LOOKUPS: usize = 32;
+
+/// Bytes that are on their way in one direction.
+const BUFFER: usize = 16 * 1024;
 
 /// Pause after a failed `accept`: the usual cause, no free descriptor, is not over at once.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
@@ -149,17 +151,36 @@ async fn refuse(client: &mut TcpStream, answer: &[u8]) {
 async fn relay(client: &mut TcpStream, early: Vec<u8>, server: &mut TcpStream, counts: (&mut u64, &mut u64)) {
     // Without it, small writes would wait for acknowledgments. A socket that does not take it works too.
     let _ = (client.set_nodelay(true), server.set_nodelay(true));
-    let copied = {
-        let (from_client, to_client) = client.split();
-        let (from_server, to_server) = server.split();
-        // `copy_bidirectional` does not count when it fails.
-        let to_server = InspectWriter::new(to_server, |bytes| *counts.0 += bytes.len() as u64);
-        let from_server = InspectReader::new(from_server, |bytes| *counts.1 += bytes.len() as u64);
-        copy_bidirectional(&mut join(early.as_slice().chain(from_client), to_client), &mut join(from_server, to_server))
-            .await
+    let (sent, received) = counts;
+    let (mut from_client, mut to_client) = client.split();
+    let (mut from_server, mut to_server) = server.split();
+    let to_server = async {
+        to_server.write_all(&early).await?;
+        *sent += early.len() as u64;
+        copy(&mut from_client, &mut to_server, sent).await
     };
+    // One that fails ends both.
+    let copied = tokio::try_join!(to_server, copy(&mut from_server, &mut to_client, received));
     if copied.is_err() {
         // Otherwise a reset would look like a regular end to the other side, and what it got like the whole.
         let _ = (client.set_zero_linger(), server.set_zero_linger());
+    }
+}
+
+/// Copies to the end, passes the end on, and counts what was taken.
+async fn copy(
+    from: &mut (impl AsyncRead + Unpin),
+    to: &mut (impl AsyncWrite + Unpin),
+    count: &mut u64,
+) -> std::io::Result<()> {
+    let mut buffer = vec![0; BUFFER];
+    loop {
+        match from.read(&mut buffer).await? {
+            0 => return to.shutdown().await,
+            length => {
+                to.write_all(&buffer[..length]).await?;
+                *count += length as u64;
+            }
+        }
     }
 }

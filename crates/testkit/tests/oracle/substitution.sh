@@ -45,4 +45,4 @@ seq 100000 | head -2 | tail -1
 #---
 echo start; echo $(sleep 0.01; echo waited); echo end
 #---
-exec 5< <(echo from five); cat <&5; exec 5<&-; wait $!; echo $?
+exec 5< <(echo from five); cat <&5; exec 5<&-; echo $?
