@@ -1,7 +1,7 @@
 //! The way out of a network fence.
 //!
 //! A fenced command runs in a network namespace with nothing but loopback. A socket that listens in there is handed out,
-//! and [`serve`] answers on it from outside: a proxy for HTTP and SOCKS5 that reaches the hosts of a list. [`forward`]
+//! and [`serve()`] answers on it from outside: a proxy for HTTP and SOCKS5 that reaches the hosts of a list. [`forward`]
 //! lets a single port of this machine in.
 //!
 //! ```

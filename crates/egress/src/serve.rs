@@ -48,7 +48,7 @@ pub async fn serve(listener: TcpListener, rules: Arc<Rules>, observer: Arc<dyn O
 
 /// Connects every client of `listener` with `target`: a port of this machine that a fenced command may use.
 ///
-/// Runs until it is dropped, with the bounds of [`serve`]. A client whose target does not answer is hung up.
+/// Runs until it is dropped, with the bounds of [`serve()`]. A client whose target does not answer is hung up.
 pub async fn forward(listener: TcpListener, target: SocketAddr) {
     accept(listener, |mut client| async move {
         if let Ok(Ok(mut server)) = timeout(CONNECT, TcpStream::connect(target)).await {
