@@ -1,6 +1,6 @@
 //! What a fenced command may reach.
 //!
-//! A [`FencePolicy`] is what a person sets. [`resolve`] looks at the file system once, through [`Look`], and makes a [`Fence`] of
+//! A [`FencePolicy`] is what a person sets. [`resolve()`] looks at the file system once, through [`Look`], and makes a [`Fence`] of
 //! it: a list of [`Layer`]s, each a mount. The keeper carries them out; nothing here touches anything.
 //!
 //! Invariant: a `Fence` names only paths without symbolic links.
