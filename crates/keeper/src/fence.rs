@@ -154,7 +154,7 @@ fn place(layer: &FenceLayer, trees: Vec<ShownTree>) -> io::Result<()> {
             Ok(())
         }
         LayerKind::HiddenDirectory => hide_directory(&at, trees),
-        LayerKind::HiddenFile => hide_file(&at),
+        LayerKind::HiddenFile => fence::hide_file(&at),
         LayerKind::Writable | LayerKind::Private | LayerKind::Overlay | LayerKind::ReadOnly => show(trees),
     }
 }
@@ -189,14 +189,4 @@ fn hide_directory(at: &Path, shown: Vec<ShownTree>) -> io::Result<()> {
     fence::mount_tmpfs(at, if shown.is_empty() { 0 } else { 0o111 })?;
     show(shown)?;
     fence::forbid_writing(at)
-}
-
-/// Mounts a file that nobody can read.
-fn hide_file(at: &Path) -> io::Result<()> {
-    let place = Path::new("/dev/shm/.bashful-hidden");
-    fs::write(place, "")?;
-    fs::set_permissions(place, std::os::unix::fs::PermissionsExt::from_mode(0o0))?;
-    let hidden = MountedTree::take(place)?.read_only()?;
-    fs::remove_file(place)?;
-    hidden.place(at)
 }

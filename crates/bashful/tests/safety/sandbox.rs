@@ -51,7 +51,9 @@ impl Fenced {
     /// Both streams of a script inside.
     fn says(&self, script: &str) -> String {
         let output = self.output(&["run", script]);
-        text(&output.stdout) + &text(&output.stderr)
+        let said = text(&output.stdout) + &text(&output.stderr);
+        assert!(!said.contains("nothing was run"), "{said}");
+        said
     }
 
     /// Everything outside of the workspace and of our own state, with its contents.
@@ -145,7 +147,9 @@ fn what_is_hidden_cannot_be_read_in_any_way() {
         "unshare -Urm bash -c 'umount /etc/hostname; cat /etc/hostname'",
         "ls /usr/share/doc; cat /usr/share/doc/bash/copyright",
     ] {
-        let output = fenced.command(&["run", script]).env(hide.0, hide.1).output().expect("it runs");
+        let output =
+            fenced.command(&["run", &format!("{script}; echo over")]).env(hide.0, hide.1).output().expect("it runs");
+        assert!(text(&output.stdout).ends_with("over\n"), "{output:?}");
         let shown = text(&output.stdout) + &text(&output.stderr);
         assert!(!shown.contains(secret.trim()) && !shown.contains("GNU General Public"), "{script}: {shown}");
     }

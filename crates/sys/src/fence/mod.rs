@@ -11,6 +11,6 @@ mod namespaces;
 pub use confine::{Confinement, FilterInstruction, KEPT_BY_ROOT};
 pub use init::Init;
 pub use mounts::{
-    MountedTree, forbid_writing, loopback_up, make_private, mount_devices, mount_tmpfs, read_only_everywhere,
+    MountedTree, forbid_writing, hide_file, loopback_up, make_private, mount_devices, mount_tmpfs, read_only_everywhere,
 };
 pub use namespaces::{Joined, NAMESPACES, handles_of_this_process, join_users_and_new_pids, leave_for_own_namespaces};

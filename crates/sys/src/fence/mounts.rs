@@ -6,6 +6,7 @@ use std::ffi::{CStr, CString};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{CWD, FileType, fstat};
@@ -121,6 +122,14 @@ pub fn mount_tmpfs(at: &Path, mode: u32) -> io::Result<()> {
     Ok(mount(c"tmpfs", at, c"tmpfs", MountFlags::NOSUID | MountFlags::NODEV, Some(options.as_c_str()))?)
 }
 
+/// A file that nobody can read. It is mounted over files that are hidden.
+const NOTHING: &str = "/dev/.nothing";
+
+/// Hides a file, once there are [devices](mount_devices).
+pub fn hide_file(at: &Path) -> io::Result<()> {
+    MountedTree::take(Path::new(NOTHING))?.read_only()?.place(at)
+}
+
 /// Devices that every program may use.
 const DEVICES: [&str; 6] = ["null", "zero", "full", "random", "urandom", "tty"];
 
@@ -156,6 +165,8 @@ pub fn mount_devices() -> io::Result<()> {
     let options = c"newinstance,ptmxmode=0666,mode=620";
     mount(c"devpts", "/dev/pts", c"devpts", flags, Some(options))?;
     mount_tmpfs(Path::new("/dev/shm"), 0o1777)?;
+    std::fs::File::create(NOTHING)?;
+    std::fs::set_permissions(NOTHING, std::fs::Permissions::from_mode(0o0))?;
     // Not every kernel has them.
     let _ = mount(c"mqueue", "/dev/mqueue", c"mqueue", flags | MountFlags::NODEV, None);
     forbid_writing(dev)
