@@ -146,6 +146,8 @@ impl Plan {
         environment: &Environment,
         rc: Option<&Current>,
     ) -> Result<Self, PlanError> {
+        // Variables of a call must not move what a sandbox hides or opens.
+        let environment_of_host = environment;
         if request.session.is_some() && request.input == Input::Host {
             return Err(PlanError::InputInSession);
         }
@@ -208,7 +210,7 @@ impl Plan {
             snapshot,
         };
         if let Some(sandbox) = &options.sandbox {
-            plan.fence = sandbox.resolve(request.sandbox, &options.directory, &plan.environment)?;
+            plan.fence = sandbox.resolve(request.sandbox, &options.directory, environment_of_host)?;
             for (name, value) in plan.fence.iter().flat_map(|fence| fences::proxy_variables(fence)) {
                 if !plan.own_variables.contains(&name) {
                     plan.environment.variables.insert(name.into(), value.into());

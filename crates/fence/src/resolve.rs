@@ -230,11 +230,15 @@ fn add_root(fence: &mut Fence, root: PathBuf, look: &dyn Look) -> Result<(), Fen
     if root.parent().is_none() {
         return Err(FenceError::Root);
     }
-    let repository = root.ancestors().find_map(|above| look.real(&above.join(".git")));
+    let repository = root.ancestors().find_map(|above| {
+        let at = above.join(".git");
+        look.real(&at).map(|(real, kind)| (at, real, kind))
+    });
+    // A command can write a link or a file of this name into the workspace, and neither may open another directory.
     let repository = match repository {
-        Some((file, Kind::File)) => common_directory(&file, look),
-        Some((directory, Kind::Directory)) => Some(directory),
-        None => None,
+        Some((at, real, Kind::Directory)) if real == at => Some(real),
+        Some((at, real, Kind::File)) if real == at => shared_repository(&at, &root, look),
+        _ => None,
     };
     for path in std::iter::once(root).chain(repository) {
         // As a mount of its own it cannot be renamed, and what is protected in it stays where git looks for it.
@@ -246,14 +250,13 @@ fn add_root(fence: &mut Fence, root: PathBuf, look: &dyn Look) -> Result<(), Fen
     Ok(())
 }
 
-/// The repository of a worktree or a submodule, whose `.git` is a file.
-fn common_directory(file: &Path, look: &dyn Look) -> Option<PathBuf> {
-    let text = look.read(file)?;
-    let own = file.parent()?.join(text.strip_prefix("gitdir:")?.trim());
-    let (own, _) = look.real(&own)?;
-    // A worktree names the repository that it shares; a submodule has one of its own.
-    let common = look.read(&own.join("commondir")).and_then(|text| look.real(&own.join(text.trim())));
-    Some(common.map_or(own, |(common, _)| common))
+/// The repository of a worktree, whose `.git` is a file. Believed only if the repository, which lies outside of the workspace, names
+/// that file in turn.
+fn shared_repository(file: &Path, root: &Path, look: &dyn Look) -> Option<PathBuf> {
+    let (own, _) = look.real(Path::new(look.read(file)?.strip_prefix("gitdir:")?.trim()))?;
+    let common = own.parent().filter(|above| above.ends_with("worktrees"))?.parent()?;
+    let names_it = look.read(&own.join("gitdir")).is_some_and(|text| Path::new(text.trim()) == file);
+    (names_it && !own.starts_with(root)).then(|| common.to_path_buf())
 }
 
 /// Holds protected names below everything that may be changed.
@@ -360,14 +363,31 @@ mod tests {
             "/h/tree/",
             "/h/tree/.git = gitdir: /h/app/.git/worktrees/tree\n",
             "/h/app/.git/worktrees/tree/",
-            "/h/app/.git/worktrees/tree/commondir = ../..\n",
-            "/h/app/.git/worktrees/tree/../.. -> /h/app/.git",
+            "/h/app/.git/worktrees/tree/gitdir = /h/tree/.git\n",
             "/h/app/.git/",
             "/h/app/.git/hooks/",
         ];
         let found = layers(Mode::Workspace, "/h/tree", &entries);
         assert!(found.contains(&Layer::Writable("/h/app/.git".into())), "{found:?}");
         assert!(found.contains(&Layer::ReadOnly("/h/app/.git/hooks".into())), "{found:?}");
+    }
+
+    #[test]
+    fn nothing_that_a_command_can_write_opens_another_directory() {
+        for entries in [
+            &["/h/app/", "/h/other/", "/h/app/.git -> /h/other"][..],
+            &["/h/app/", "/h/other/", "/h/app/.git = gitdir: /h/other\n"],
+            &["/h/app/", "/h/other/worktrees/x/", "/h/other/", "/h/app/.git = gitdir: /h/other/worktrees/x\n"],
+            &[
+                "/h/app/",
+                "/h/app/worktrees/x/",
+                "/h/app/.git = gitdir: /h/app/worktrees/x\n",
+                "/h/app/worktrees/x/gitdir = /h/app/.git\n",
+            ],
+        ] {
+            let fence = resolve(&policy(Mode::Workspace), &place("/h/app"), &disk(entries)).expect("it resolves");
+            assert_eq!(fence.expect("a fence").writable, [PathBuf::from("/h/app")], "{entries:?}");
+        }
     }
 
     #[test]

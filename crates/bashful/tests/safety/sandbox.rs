@@ -440,3 +440,23 @@ fn where_no_sandbox_can_be_made_nothing_runs() {
     let doctor = text(&run(&["doctor"]).stdout);
     assert!(doctor.contains("the sandbox (`off` by the settings) cannot be had here:"), "{doctor}");
 }
+
+#[test]
+fn nothing_that_a_command_writes_or_a_call_says_opens_more() {
+    let fenced = Fenced::new();
+    let outside = fenced.home.path().join("outside").display().to_string();
+    for trap in [format!("ln -s {outside} .git"), format!("echo 'gitdir: {outside}' >.git")] {
+        fenced.says(&format!("rm -rf .git; {trap}"));
+        fenced.says(&format!("echo x >{outside}/kept; touch {outside}/new"));
+        assert_eq!(fs::read_to_string(fenced.home.path().join("outside/kept")).expect("it is there"), "as it was");
+        assert!(!fenced.home.path().join("outside/new").exists(), "{trap}");
+    }
+    let hide = ("BASHFUL_SANDBOX_HIDE", r#"["~/secrets"]"#);
+    let app = fenced.app();
+    fs::create_dir(app.join("secrets")).expect("a directory");
+    fs::write(app.join("secrets/key"), "a key of mine").expect("a file");
+    let mut command =
+        fenced.command(&["run", "--env", "HOME=/nowhere", &format!("cat {}/secrets/key; echo over", app.display())]);
+    let output = command.env(hide.0, hide.1).env("HOME", &app).output().expect("it runs");
+    assert!(text(&output.stdout).ends_with("over\n") && !text(&output.stdout).contains("a key of mine"), "{output:?}");
+}
