@@ -35,7 +35,7 @@ const NETWORK_MESSAGES: [&str; 8] = [
 /// Most denials that are told.
 const MOST: usize = 3;
 
-/// What the fence denied, of what the output of a failed command complains about. A path is checked against the fence: a
+/// Denials of the fence that the output of a failed command complains about. A path is checked against the fence: a
 /// complaint about one that it lets pass is none of it.
 pub fn denials(fence: &Fence, output: &str, directory: &Path) -> Vec<Denial> {
     let mut found = Vec::new();
@@ -147,7 +147,6 @@ mod tests {
             ports: Vec::new(),
             layers,
             writable,
-            watched: Vec::new(),
         }
     }
 

@@ -1,4 +1,4 @@
-//! What a fenced command may reach.
+//! The reach of a fenced command.
 //!
 //! A [`FencePolicy`] is what a person sets. [`resolve()`] looks at the file system once, through [`Look`], and makes a [`Fence`] of
 //! it: a list of [`Layer`]s, each a mount. The keeper carries them out; nothing here touches anything.
@@ -13,4 +13,4 @@ mod resolve;
 pub use denial::{Denial, denials};
 pub use filter::{Instruction, filter};
 pub use policy::{Caches, FencePolicy, Mode, Network};
-pub use resolve::{Fence, FenceError, Kind, Layer, Look, Place, Watched, resolve};
+pub use resolve::{Fence, FenceError, Kind, Layer, Look, Place, resolve};

@@ -1,9 +1,6 @@
 //! The policy of a person, before it is resolved.
 
 use std::fmt;
-use std::str::FromStr;
-
-use thiserror::Error;
 
 /// How much of the machine a command may change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
@@ -15,13 +12,6 @@ pub enum Mode {
     Workspace,
     /// Temporary files only.
     ReadOnly,
-}
-
-/// Error: a text that names no mode.
-#[derive(Debug, Error)]
-#[error("{given:?} is no sandbox mode; use off, read-only or workspace")]
-pub struct UnknownMode {
-    given: String,
 }
 
 impl Mode {
@@ -38,15 +28,6 @@ impl Mode {
 impl fmt::Display for Mode {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(self.word())
-    }
-}
-
-impl FromStr for Mode {
-    type Err = UnknownMode;
-
-    fn from_str(text: &str) -> Result<Self, UnknownMode> {
-        let known = [Self::Off, Self::Workspace, Self::ReadOnly].into_iter().find(|mode| mode.word() == text);
-        known.ok_or_else(|| UnknownMode { given: text.to_owned() })
     }
 }
 
@@ -83,7 +64,7 @@ pub enum Caches {
     Shared,
 }
 
-/// What a person wants a fence to be.
+/// The wishes of a person for a fence.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FencePolicy {
     /// How much may be changed.

@@ -24,8 +24,6 @@ pub struct Fence {
     pub layers: Vec<Layer>,
     /// Directories of the host that may be changed.
     pub writable: Vec<PathBuf>,
-    /// Protected names that no mount can hold.
-    pub watched: Vec<Watched>,
 }
 
 /// A mount of a fence.
@@ -64,14 +62,7 @@ pub enum Layer {
     Made(PathBuf),
 }
 
-/// A protected name that is not there, or is a symbolic link. No mount can hold it, so it is compared after each command.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Watched {
-    /// The path.
-    pub path: PathBuf,
-}
-
-/// What a path is.
+/// The kind of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// A directory.
@@ -144,7 +135,6 @@ pub fn resolve(policy: &FencePolicy, place: &Place, look: &dyn Look) -> Result<O
         ports: if policy.network == Network::On { Vec::new() } else { policy.ports.clone() },
         layers: Vec::new(),
         writable: Vec::new(),
-        watched: Vec::new(),
     };
     for (at, name) in TEMPORARY {
         // A link is a second way to a directory that is private already.
@@ -270,11 +260,9 @@ fn protect(fence: &mut Fence, names: &[String], place: &Place, look: &dyn Look) 
             let below = if is_repository { name.strip_prefix(".git/") } else { Some(name.as_str()) };
             let Some(path) = below.map(|below| root.join(below)) else { continue };
             let layer = Layer::ReadOnly(path.clone());
-            match look.real(&path) {
-                Some((real, _)) if real == path && !fence.layers.contains(&layer) => fence.layers.push(layer),
-                Some((real, _)) if real == path => {}
-                _ if fence.watched.iter().any(|watched| watched.path == path) => {}
-                _ => fence.watched.push(Watched { path }),
+            // No mount can hold a name that is not there, or a link.
+            if look.real(&path).is_some_and(|(real, _)| real == path) && !fence.layers.contains(&layer) {
+                fence.layers.push(layer);
             }
         }
     }
@@ -388,14 +376,6 @@ mod tests {
             let fence = resolve(&policy(Mode::Workspace), &place("/h/app"), &disk(entries)).expect("it resolves");
             assert_eq!(fence.expect("a fence").writable, [PathBuf::from("/h/app")], "{entries:?}");
         }
-    }
-
-    #[test]
-    fn a_protected_name_that_no_mount_can_hold_is_watched() {
-        let entries = ["/h/app/", "/h/app/.git/", "/h/app/.git/hooks -> /h/app/hooks", "/h/app/hooks/"];
-        let fence = resolve(&policy(Mode::Workspace), &place("/h/app"), &disk(&entries)).expect("it resolves");
-        let watched: Vec<PathBuf> = fence.expect("a fence").watched.into_iter().map(|watched| watched.path).collect();
-        assert_eq!(watched, [PathBuf::from("/h/app/.git/hooks"), "/h/app/.envrc".into()]);
     }
 
     #[test]

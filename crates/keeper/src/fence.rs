@@ -55,7 +55,6 @@ pub(crate) fn enter(mut handles: Vec<OwnedFd>, has_host_network: bool) -> io::Re
     let confinement = Confinement {
         capabilities: Some(if is_root { KEPT_BY_ROOT } else { 0 }),
         filter: filter.into_iter().map(instruction).collect(),
-        rules: None,
     };
     fence::join_users_and_new_pids(users.as_fd())?;
     let init = Init::start(Joined { handles: &handles }, &confinement)?;

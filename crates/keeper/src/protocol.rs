@@ -128,7 +128,7 @@ pub struct FenceOrder {
 /// A mount of a fence.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FenceLayer {
-    /// What it does.
+    /// Its effect.
     pub kind: LayerKind,
     /// Absolute path inside.
     pub at: Vec<u8>,

@@ -4,7 +4,6 @@
 
 use std::ffi::c_int;
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd};
 
 /// Capabilities that a command of root keeps inside of a fence, as bits: those over files, ids and signals, without which root's
 /// ordinary work fails. None reaches beyond the mounts and processes of the fence.
@@ -48,15 +47,13 @@ pub struct FilterInstruction {
     pub operand: u32,
 }
 
-/// What a process gives up.
+/// The rights that a process gives up.
 #[derive(Debug, Default)]
 pub struct Confinement {
     /// Capabilities that it keeps, as bits. None if capabilities stay as they are.
     pub capabilities: Option<u64>,
     /// Filter of system calls.
     pub filter: Vec<FilterInstruction>,
-    /// Rules of Landlock.
-    pub rules: Option<OwnedFd>,
 }
 
 #[repr(C)]
@@ -87,10 +84,6 @@ impl Confinement {
         }
         // SAFETY: takes numbers only.
         check(unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) }.into())?;
-        if let Some(rules) = &self.rules {
-            // SAFETY: takes numbers only, and the descriptor is open.
-            check(unsafe { libc::syscall(libc::SYS_landlock_restrict_self, rules.as_raw_fd(), 0) })?;
-        }
         if !self.filter.is_empty() {
             let length = u16::try_from(self.filter.len()).unwrap_or(u16::MAX);
             let program = FilterProgram { length, instructions: self.filter.as_ptr() };
